@@ -358,3 +358,24 @@ async fn what_codex_asked_and_the_record_will_never_have_can_be_asked_again() {
     rig.settle().await;
     assert_eq!(rig.open(), 0);
 }
+
+#[tokio::test]
+async fn what_ended_because_its_hook_was_gone_when_it_was_answered_ends_once() {
+    for leaves in [true, false] {
+        let mut rig = Rig::fresh().await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        drop(rig.claude_asks(&hook, "k1"));
+        rig.settle().await;
+        let id = rig.only_open();
+        let late = rig.answer(&operator, &id, "accept", None).await;
+        assert_eq!(late, Err(RefusalCode::NotFound));
+        if leaves {
+            rig.daemon.disconnect(hook.conn);
+        }
+        rig.claude_hook("PostToolUse", Some("touch")).await;
+        rig.settle().await;
+        let wanted = ["claude asked", "human given", "system answered"];
+        assert_eq!(rig.steps().await, wanted, "{leaves}");
+    }
+}
