@@ -360,6 +360,39 @@ async fn what_codex_asked_and_the_record_will_never_have_can_be_asked_again() {
 }
 
 #[tokio::test]
+async fn an_answer_that_a_crash_left_without_a_sign_is_on_record_with_what_it_was() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let mut hooks = Vec::new();
+    for key in ["k1", "k2"] {
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        hooks.push(rig.claude_asks(&hook, key));
+        rig.settle().await;
+    }
+    let open = &rig.world().open_approvals;
+    let first = open.values().find(|asked| asked.request.key == "k1");
+    let first = first.unwrap().id.clone();
+    assert_eq!(rig.answer(&operator, &first, "decline", None).await, Ok(()));
+    drop(rig);
+
+    let mut rig = Rig::start(&place).await;
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+    let mut steps = rig.folded_steps();
+    steps.retain(|(step, _)| step == "system lost");
+    let said: Vec<&str> = steps.iter().map(|(_, said)| said.as_str()).collect();
+    assert_eq!(
+        said,
+        [
+            "what Claude asked is gone with the daemon; the operator's answer was decline it, and \
+             whether Claude got it is not known",
+            "what Claude asked is gone with the daemon",
+        ]
+    );
+}
+
+#[tokio::test]
 async fn what_ended_because_its_hook_was_gone_when_it_was_answered_ends_once() {
     for leaves in [true, false] {
         let mut rig = Rig::fresh().await;
