@@ -432,7 +432,7 @@ impl<T> Recorder<T> {
     }
 }
 
-/// Has the log say how far a message has come.
+/// Has the log say how far a message or a request for approval has come.
 fn log_progress(entry: &Entry) {
     let seq = entry.seq.0;
     match &entry.kind {
@@ -443,6 +443,11 @@ fn log_progress(entry: &Entry) {
             trace::attempt(&record.message_id, record.attempt_id.as_ref()).in_scope(|| {
                 tracing::debug!(seq, result = ?record.result, rung = record.rung.as_ref().map(tracing::field::display), "settled");
             });
+        }
+        EntryKind::Approval(record) => {
+            let step = record.step.as_str();
+            trace::approval(&record.approval_id)
+                .in_scope(|| tracing::debug!(seq, step, "recorded"));
         }
         _ => {}
     }

@@ -8,6 +8,7 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::{ApprovalChoice, ApprovalStep, ChoiceEffect, Entry, EntryKind, Message};
 use crate::core::id::EntryId;
 use crate::core::snapshot::ApprovalSnapshot;
+use crate::core::trace;
 use crate::daemon::agents::codex_lane::CodexLane;
 use crate::daemon::base::clock::now_ms;
 use crate::daemon::decisions::approvals::AnswerNumber;
@@ -167,6 +168,7 @@ impl Decisions {
                     hook.send(Ok(given)).is_ok()
                 });
                 if is_sent {
+                    trace::approval(id).in_scope(|| tracing::debug!(%agent, "answer delivered"));
                     return answer(reply, Ok(Reply::Recorded(recorded)));
                 }
                 // It went away meanwhile, and no hook may come for long that would end the request.
@@ -188,7 +190,11 @@ impl Decisions {
                 tokio::spawn(async move {
                     let result = told(sent).await;
                     let event = match &result {
-                        Ok(()) => reason.map(Event::ReasonToTell),
+                        Ok(()) => {
+                            trace::approval(&id)
+                                .in_scope(|| tracing::debug!(%agent, "answer delivered"));
+                            reason.map(Event::ReasonToTell)
+                        }
                         Err(_) => Some(Event::ApprovalUnanswered { id, number }),
                     };
                     if let (Some(event), Some(events)) = (event, events.upgrade()) {

@@ -6,6 +6,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::entry::{ApprovalEnd, ApprovalRequest, ApprovalStep, Entry, EntryKind};
 use crate::core::id::EntryId;
 use crate::core::policy::named_files;
+use crate::core::trace;
 use crate::daemon::agents::recent_writes::RECENT_MS;
 use crate::daemon::agents::recent_writes::RecentWrites;
 use crate::daemon::decisions::approval_texts::ApprovalText;
@@ -45,6 +46,7 @@ impl Decisions {
         id: EntryId,
         reply: Option<ReplySender>,
     ) -> Then {
+        trace::approval(&id).in_scope(|| tracing::debug!(%agent, "asked"));
         self.approvals.comes(asked, id.clone());
         Box::new(move |daemon, result| {
             let (decisions, base) = (&mut daemon.decisions, &mut daemon.base);

@@ -2,9 +2,12 @@
 //! session after this one.
 
 use std::collections::BTreeMap;
+use std::fs::{File, read_to_string};
+use std::sync::Arc;
 
 use super::{CLAUDE, WAITING, request};
 use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::test_log::TestLog;
 use crate::core::agent::Agent;
 use crate::core::entry::{
     ApprovalChoice, ApprovalRequest, ChoiceEffect, EntryKind, TextHints, Wish,
@@ -410,5 +413,48 @@ async fn what_ended_because_its_hook_was_gone_when_it_was_answered_ends_once() {
         rig.settle().await;
         let wanted = ["claude asked", "human given", "system answered"];
         assert_eq!(rig.steps().await, wanted, "{leaves}");
+    }
+}
+
+#[tokio::test]
+async fn the_log_follows_a_request_by_its_id() {
+    let place = Place::new();
+    let path = place.dir.path().join("log");
+    let _logged = TestLog::to(Arc::new(File::create(&path).unwrap()));
+    for agent in Agent::ALL {
+        let mut rig = Rig::fresh_with_codex().await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let mut waiting = None;
+        match agent {
+            Agent::Claude => waiting = Some(rig.claude_asks(&hook, "k1")),
+            Agent::Codex => rig.codex_asked("3", "T/call_1"),
+        }
+        rig.settle().await;
+        let id = rig.only_open();
+        assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+        match agent {
+            Agent::Claude => rig.claude_hook("PostToolUse", Some("touch")).await,
+            Agent::Codex => rig.fact(CodexFact::ApprovalResolved {
+                request_id: "3".to_owned(),
+            }),
+        }
+        rig.settle().await;
+        drop(waiting);
+        let log = read_to_string(&path).unwrap();
+        let its = log.lines().filter(|line| line.contains(id.as_str()));
+        let its: Vec<&str> = its.collect();
+        let steps = [
+            ": asked agent=",
+            "step=\"asked\"",
+            "step=\"given\"",
+            ": answer delivered agent=",
+            "step=\"answered\"",
+        ];
+        assert_eq!(its.len(), steps.len(), "{its:#?}");
+        for (line, step) in its.iter().zip(steps) {
+            assert!(line.contains(step), "no {step} in {line}");
+            assert!(!line.contains("touch made.txt"), "{line}");
+        }
     }
 }
