@@ -6,13 +6,14 @@
 //! - [`DaemonHandle`](handle::DaemonHandle): the cheap way in.
 //! - [`Builder`](start::Builder): lock, ledger, queue, ports; then the loop.
 //!
-//! Who owns what; fields are private, and what has to follow is returned, or kept until the loop
-//! asks for it. The owners stand in four groups, and the compiler holds these walls: a method of a
-//! group changes what the group has and what it is lent, and nothing else.
+//! Each part of the state has one owner, with private fields. An owner does not act on what follows
+//! from a change: it returns that, or keeps it until the loop asks. The owners stand in four groups. A
+//! method of a group can change what the group has and what it is lent, and nothing else, which the
+//! compiler holds.
 //!
-//! An owner stands in its group's folder; a flow where its occasion comes from: what a client asks in
-//! `commands`, what an agent does in `agents`, how one session follows another in [`sessions`]. What
-//! needs more than one group stands above the folders. A file is named here by the end of its path
+//! An owner lies in its group's folder. A flow lies in the folder that its cause comes from: what a
+//! client asks in `commands`, what an agent does in `agents`, how one session follows another in
+//! [`sessions`]. A flow that needs more than one group lies in this folder itself. A file is named here by the end of its path
 //! where that says which it is: `codex::facts` for `agents/codex/facts.rs`.
 //!
 //! | group | what belongs in it | its flows, above all |
@@ -20,7 +21,7 @@
 //! | [`Base`](owners::Base) | what any flow may need: the record and what follows from it alone, who is told, what is said to the operator, work beside the loop, what is told later | `beside`, `rendering`, `commands::task`; it is lent to the flows of the other groups |
 //! | [`Deliveries`](owners::Deliveries) | the messages that are on their way, to all receivers | `message_page`, `reading_bodies`, `sending_again`, `claude::pushing`, `commands::queue` |
 //! | [`Agents`](owners::Agents) | what is known of the agents; their lanes are among it | `watching_turns`, `watching_rules`, `reloading`, `inferring`; `continuing` of `codex` and of `claude` |
-//! | [`Decisions`](owners::Decisions) | what is decided about the agents' work and is not in the record yet | `decisions::approving`, `commands::approve`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
+//! | [`Decisions`](owners::Decisions) | what is decided about the agents' work and is not in the record yet | `decisions::approving`, `commands::answer_approval`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
 //! | [`Daemon`](owners::Daemon) | these four, and `files` | `run` and what it hands events to, `later_inputs`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
 //!
 //! So a call says what it may change: `self.base.change_task(…)` nothing of an agent, a message or a
@@ -117,8 +118,9 @@
 //! - shown: `status`, `metrics`, `show`; answered: `waiting_calls`, `ended_waits`
 //! - ended: `may_end` says when, `ending`, `failing`, [`takeover`]
 //!
-//! A flow leads back into what called it in pairs of files at most. What follows else stands with an
-//! owner until the flow is over, and is done before the next event:
+//! Two files may call each other; a longer circle of calls is not allowed (`tests/it/tidy.rs`). Where a
+//! flow would have to call back, an owner keeps what follows until the flow is over, and it is done
+//! before the next event:
 //! [`LaterInputs`](crate::core::delivery::LaterInputs) has what the machines are told,
 //! [`HeldEffects`](crate::core::delivery::HeldEffects) who has nothing to wait for any more,
 //! [`Recorder`](base::recorder::Recorder) what became of entries. A flow that has to wait for the disk, for
@@ -130,8 +132,8 @@
 //!
 //! | | asked by | waits in the world as | the operator's word | how the agent hears it |
 //! |---|---|---|---|---|
-//! | approval | Codex's app-server or a hook of Claude's, before something runs | `open_approvals` | an answer: `commands::approve` | its program, which waits, is answered |
-//! | question | an agent, by `ask_user`: `commands::ask_user` | `open_approvals`, as `UserQuestion` | an answer: `commands::approve` | a message in reply |
+//! | approval | Codex's app-server or a hook of Claude's, before something runs | `open_approvals` | an answer: `commands::answer_approval` | its program, which waits, is answered |
+//! | question | an agent, by `ask_user`: `commands::ask_user` | `open_approvals`, as `UserQuestion` | an answer: `commands::answer_approval` | a message in reply |
 //! | proposal | an agent whose work is done: `commands::propose` | `pending_proposals` | a decision: `commands::decide`; in mode `auto` the gates': `commands::auto_sign_off` | a message: `decision_messages` |
 //!
 //! The deck's Inbox also has what is no agent's to hear: a project or a rule that is to be trusted, an
@@ -139,13 +141,16 @@
 //! operator acknowledges it), a fault for as long as it lasts (its
 //! [`NoticeKey`](crate::wire::status::NoticeKey), in `notices`), a message of which nobody knows whether it arrived.
 //!
-//! An approval, from its agent to the person and back; what begins with `/` is another room's file:
+//! An approval, from its agent to the person and back; what begins with `/` is a file of another
+//! room, of `/tests`, or of the guide:
 //!
 //! - asked by Codex: `/core/wire/codex/frame` names the requests that are for the person,
 //!   `/core/wire/codex/approval` reads such a request of its app-server,
 //!   `/adapters/codex/session/approvals` tells it
-//! - asked by Claude: one hook tells twice. As `Hook` with `PermissionRequest`, that a dialog is open;
-//!   then as `AskApproval`, which `/bridge/hook/permission` makes of the hook's input and which waits.
+//! - asked by Claude: its plugin (`/adapters/claude/plugin`) has Claude run a hook at the event
+//!   `PermissionRequest`, which may wait for an hour. That one hook (`/bridge/hook`) tells twice. As
+//!   `Hook`, that a dialog is open; then as `AskApproval`, which `/bridge/hook/permission` makes of the
+//!   hook's input and which waits.
 //!   `/core/wire/control/approvals` has the parameters of what is asked and of the answer
 //! - read, before the loop hears of it: a long text, for what the record masks of it; what Codex asks in
 //!   `start::serving` (`forward()`), what Claude asks in `handle` (`ask()`). `approval_texts` keeps what
@@ -154,27 +159,28 @@
 //! - taken: `codex::approving` and `claude::approving` see whether it is known and may wait here
 //!   (Claude's only while an operator's deck is attached: without one its own dialog has to do), and
 //!   have [`Approvals`](decisions::approvals::Approvals) know where it can be answered; as many as the
-//!   world has room for. What asks for something else under a name that waits already ends the one
-//!   before. A hook that asks what Claude's hooks have shown to be over (`decisions::shown_over`) is
+//!   world has room for. Its phases until its end are an enum of `approvals::asked_request`. Under one
+//!   name (a key of its agent's) one request waits at a time: where the agent asks for something else
+//!   under that name, the earlier request ends. A hook that asks what Claude's hooks have shown to be over (`decisions::shown_over`) is
 //!   sent away
 //! - recorded: `decisions::approving` makes the entry, for both agents and `ask_user`, of the kinds of
 //!   `/core/entry/approval`, with what only its unmasked text tells (`/core/policy/unmasked`);
 //!   `/core/fold/approving` has it stand in `open_approvals`, as
 //!   `/core/snapshot/approval`
 //! - shown: from the world, with what `/core/policy/risk_hints` sees in it, by
-//!   [`Status`](crate::wire::status::Status), by `/cli/decisions/approvals` and by the deck:
-//!   `/deck/followed/approval_cards` makes the card, `/ui/overlays/card_sheet` draws it and
-//!   `/ui/overlays/asked` its choices
+//!   `/cli/decisions/approvals` and by the deck: `/deck/followed/approval_cards` makes the card,
+//!   `/ui/overlays/card_sheet` draws it and `/ui/overlays/asked` its choices.
+//!   [`Status`](crate::wire::status::Status) has only how many wait
 //! - chosen: on the card, of which a key makes a wish (`Effect::AnswerApproval`) that
 //!   `/deck/calls/perform` calls the daemon with, or by `/cli/decisions/approvals`
-//! - answered: `commands::approve` records the answer, and then gives it to the hook, or to Codex by
+//! - answered: `commands::answer_approval` records the answer, and then gives it to the hook, or to Codex by
 //!   its adapter, which says whether it arrived. If not ([`ApprovalUnanswered`](event::Event), or the
 //!   agent asks again on a new connection), `decisions::approving` records that, and it waits again.
 //!   The reason of a no goes to Codex behind it, as a message ([`ReasonToTell`](event::Event));
 //!   Claude's hook takes it with the answer
 //! - over: not with the answer, but when the agent shows its effect: `codex::approving` is told that it
 //!   was resolved, `claude::approving` sees what Claude does next or that its hook left (`connecting`);
-//!   `decisions::approving` records the end
+//!   `decisions::approving` records the end, in the words of `how_over`
 //! - over without an answer of ours: Codex waits no longer, or its app-server is gone (`codex::facts`);
 //!   a pair's last Claude leaves (`claude::presence`); a daemon starts, of which `start::unfinished`
 //!   records what was lost, or takes over: `/core/fold/running` takes out what hung on the one before
@@ -183,6 +189,11 @@
 //!   (`/core/wire/codex/approval`), or what Claude's hook prints (`output()` of
 //!   `/bridge/hook/permission`); what the rules read in it (`/core/policy/request_needs`); and its
 //!   words, with whether it is of the shell or names paths (`ApprovalKind`, in `/core/entry/approval`)
+//! - followed in the log by its id: `/core/trace`; told to users: `/guide/decisions.md`, and what cannot
+//!   be answered here `/guide/limits.md`
+//! - tested: each step by the tests beside its file, the loop's part by `/daemon/tests/approvals`, the
+//!   whole with the real agents by `/tests/real_agents/approvals` and
+//!   `/tests/real_agents/claudes_approvals`
 //!
 //! Knows nothing of screens and command lines.
 
