@@ -13,8 +13,8 @@
 //!
 //! An owner lies in its group's folder. A flow lies in the folder that its cause comes from: what a
 //! client asks in `commands`, what an agent does in `agents`, how one session follows another in
-//! [`sessions`]. A flow that needs more than one group lies in this folder itself. A file is named here by the end of its path
-//! where that says which it is: `codex::facts` for `agents/codex/facts.rs`.
+//! [`sessions`]. A flow that needs more than one group lies in this folder itself. A file is named here
+//! by the end of its path where that says which it is: `codex::facts` for `agents/codex/facts.rs`.
 //!
 //! | group | what belongs in it | its flows, above all |
 //! |---|---|---|
@@ -161,8 +161,8 @@
 //!   have [`Approvals`](decisions::approvals::Approvals) know where it can be answered; as many as the
 //!   world has room for. Its phases until its end are an enum of `approvals::asked_request`. Under one
 //!   name (a key of its agent's) one request waits at a time: where the agent asks for something else
-//!   under that name, the earlier request ends. A hook that asks what Claude's hooks have shown to be over (`decisions::shown_over`) is
-//!   sent away
+//!   under that name, the earlier request ends. A hook that asks what Claude's hooks have shown to be
+//!   over (`decisions::shown_over`) is sent away
 //! - recorded: `decisions::approving` makes the entry, for both agents and `ask_user`, of the kinds of
 //!   `/core/entry/approval`, with what only its unmasked text tells (`/core/policy/unmasked`);
 //!   `/core/fold/approving` has it stand in `open_approvals`, as

@@ -122,7 +122,8 @@ impl Decisions {
         let id = entry.id.clone();
         let recorded = self.then_asked(Agent::Claude, asked, id.clone(), None);
         self.approvals.waits(id, hook);
-        // What the disk refuses is not kept: the hook is told so at once, and Claude's own dialog asks on.
+        // What the disk refuses is not kept: the hook is let go at once, and Claude's own dialog is open
+        // beside it.
         base.recorder.append(vec![entry], recorded);
         true
     }

@@ -32,8 +32,8 @@ impl Decisions {
         let id = entry.id.clone();
         let recorded = self.then_asked(agent, asked, id.clone(), None);
         self.approvals.waits(id, AnswerWay::Codex(request_id));
-        // Codex has asked already, and asks once: while the disk refuses, the request is kept and can be
-        // answered once it is written.
+        // Codex asks once on a connection, and waits: while the disk refuses, the request is kept, and it
+        // can be answered here once it is written.
         base.recorder.keep_then(vec![entry], recorded);
     }
 
