@@ -31,6 +31,30 @@
 //! - Every queue is bounded, by its length or by who may write to it, and says what happens when it
 //!   is full; every wait has a deadline.
 //!
+//! Further rules that tests enforce, all in `tests/it/tidy.rs` (`cargo test --test it tidy`):
+//!
+//! | rule | test |
+//! |---|---|
+//! | a file that is not one of tests has at most 500 lines | `no_source_file_is_too_long_to_be_read_at_once` |
+//! | the name of a public type is used once in the workspace | `public_type_names_are_unique` |
+//! | a type's name says what it is: no `Manager`, `Helper`, `Util`, `Info`, `Processor` | `type_names_say_what_a_type_is` |
+//! | comments use no quaint words (the list is in `tests/it/tidy/prose.rs`) | `comments_are_plain_english` |
+//! | no code compares text that is meant for people | `no_room_compares_sentences` |
+//! | files import or call each other in a circle in pairs at most | `no_cycle_of_imports_is_larger_than_a_pair`, `no_cycle_of_flows_in_the_daemon_is_larger_than_a_pair` |
+//! | an owner of the daemon names neither the loop nor another owner | `no_owner_of_the_daemon_knows_the_loop`, `no_owner_of_the_daemon_names_another` |
+//! | an owner's fields are private, and no method returns `&mut` to what it has | `the_fields_of_the_owners_are_private`, `no_owner_hands_out_what_it_has_to_be_changed` |
+//! | an owner lies in its group's folder and stands in the table of `daemon` | `an_owner_of_the_daemon_stands_in_the_folder_of_its_group`, `every_field_of_the_loop_stands_in_the_table_of_its_owners` |
+//! | what waits for a disk, for git or for a long text is done beside the loop, or is listed with the reason | `nothing_of_the_daemon_is_slow_on_its_loop_but_what_is_named` |
+//!
+//! By convention, which no test checks: the file of an owner is named by a noun (`approvals`,
+//! `codex_lane`), the file of a flow by what it does (`approving`, `delivering`) or by the command
+//! that it carries out.
+//!
+//! A citation such as `facts/codex.md` §5 refers to notes from experiments with the real agents,
+//! which are not part of the repository. Each statement holds for one version: the one named beside
+//! the citation, or else Codex 0.169.0 or Claude Code 2.1.330. "(observed)" means the same without
+//! a section. `tests/real_agents` proves what the product relies on again, with the installed agents.
+//!
 //! One word, one thing. Codex's own words (thread, turn, item, approval), MCP's (tool, resource,
 //! notification) and those of databases (append, commit, checkpoint) mean here what they mean
 //! there.
@@ -41,7 +65,8 @@
 //! | fold, snapshot | the function from entries to the state of the world; that state |
 //! | alarm, notice | somebody else touched the ledger or the key: recorded, and shown until the operator acknowledges it; a sentence about something that is wrong, shown for as long as it is |
 //! | foreign | written or brought by somebody else: shown, and not believed |
-//! | request, approval, question | A request waits for the operator's answer, in `open_approvals`. An approval is asked by an agent's program before it goes on. A question is three things: a request with answers to choose from, for which a program waits too (`ApprovalKind::Question`); what an agent asks the operator by `ask_user`, for which no program waits (`UserQuestion`); and, not a request, a message from one agent to the other that wants an answer (`QuestionSnapshot`, in `open_questions`) |
+//! | request, approval | what waits for the operator's answer, in `open_approvals`; a request for which an agent's program waits before it goes on |
+//! | question | one of three. `ApprovalKind::Question`: an approval with answers to choose from. `UserQuestion`: a request by `ask_user`, for which no program waits. `QuestionSnapshot`, in `open_questions`: not a request, but a message from one agent to the other that wants an answer |
 //! | handoff, proposal, decision, gate, artifact | work given to the other agent; the claim that work is done; the operator's yes or no to a proposal (the owner group `Decisions` also holds what else waits for the operator: approvals, gates, imports); a check that must pass; a result with its evidence |
 //! | agent, party, pair | Claude or Codex; an agent, the operator or the system; the two agents of a runtime session |
 //! | outbox, lane | messages whose delivery is not proven yet; the messages of one receiver, in order |

@@ -1,5 +1,6 @@
 //! The spans by which one message is followed through the logs of all processes: its id, and the
-//! attempt at its delivery, but none of its text.
+//! attempt at its delivery; and the span by which one request for approval is followed through the
+//! log of the daemon: its id. None of their text.
 //!
 //! The daemon and the Codex adapter know the attempt. To Claude's side the protocol carries only
 //! the id, so what `bridge` logs of a message there (pushed, rung, printed, fetched) has no
@@ -18,6 +19,11 @@ pub fn message(id: &EntryId) -> Span {
 pub fn attempt(id: &EntryId, attempt: Option<&AttemptId>) -> Span {
     let attempt = attempt.map(tracing::field::display);
     debug_span!("message", %id, attempt)
+}
+
+/// Of a request for approval, by the entry that asks.
+pub fn approval(id: &EntryId) -> Span {
+    debug_span!("approval", %id)
 }
 
 /// A way to Claude brought no proof of a message, and the next one is tried.

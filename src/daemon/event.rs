@@ -154,7 +154,7 @@ pub enum Event {
     ServiceFailed,
     /// An answer of the operator's to a request for approval reached nobody. → `decisions::approving`
     ApprovalUnanswered { id: EntryId, number: AnswerNumber },
-    /// One that says no reached Codex: the operator's reason goes after it. → `commands::approve`
+    /// One that says no reached Codex: the operator's reason goes after it. → `commands::answer_approval`
     ReasonToTell(Box<Entry>),
     /// Codex did what the operator asked of it. → `commands::agent_action`
     ActionDone {

@@ -23,7 +23,7 @@
 //! | [`Base`](owners::Base) | what any flow may need: the record and what derives from it, clients, notices for the operator, work beside the loop, inputs for later | `beside`, `rendering`, `commands::task`; the flows of the other groups borrow it |
 //! | [`Deliveries`](owners::Deliveries) | messages on their way, to all receivers | `message_page`, `reading_bodies`, `sending_again`, `claude::pushing`, `commands::queue` |
 //! | [`Agents`](owners::Agents) | what is known of the agents, their lanes included | `watching_turns`, `watching_rules`, `reloading`, `inferring`; `continuing` of `codex` and of `claude` |
-//! | [`Decisions`](owners::Decisions) | decisions about the agents' work that are not recorded yet | `decisions::approving`, `commands::approve`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
+//! | [`Decisions`](owners::Decisions) | decisions about the agents' work that are not recorded yet | `decisions::approving`, `commands::answer_approval`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
 //! | [`Daemon`](owners::Daemon) | the four groups, and `files` | `run` and what it calls, `later_inputs`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
 //!
 //! So a call shows what it may change. `self.base.change_task(…)` cannot touch an agent, a message
@@ -121,7 +121,7 @@
 //! - shown: `status`, `metrics`, `published_state`; answered: `waiting_calls`, `ended_waits`
 //! - ended: `may_end` says when, `ending`, `failing`, [`takeover`]
 //!
-//! Only pairs of files may call each other in a cycle. Any other consequence of a flow is left with
+//! Two files may call each other; a longer cycle of calls is not allowed (`tests/it/tidy.rs`). Any other consequence of a flow is left with
 //! an owner until the flow is over, and is done before the next event:
 //! [`LaterInputs`](crate::core::delivery::LaterInputs) holds inputs for the machines,
 //! [`HeldEffects`](crate::core::delivery::HeldEffects) waiters that can go on, and
@@ -134,8 +134,8 @@
 //!
 //! | | asked by | waits in the world as | the operator's word | how the agent hears it |
 //! |---|---|---|---|---|
-//! | approval | Codex's app-server or one of Claude's hooks, before something runs | `open_approvals` | an answer: `commands::approve` | its program, which waits, is answered |
-//! | question | an agent, by `ask_user`: `commands::ask_user` | `open_approvals`, as `UserQuestion` | an answer: `commands::approve` | a message in reply |
+//! | approval | Codex's app-server or one of Claude's hooks, before something runs | `open_approvals` | an answer: `commands::answer_approval` | its program, which waits, is answered |
+//! | question | an agent, by `ask_user`: `commands::ask_user` | `open_approvals`, as `UserQuestion` | an answer: `commands::answer_approval` | a message in reply |
 //! | proposal | an agent whose work is done: `commands::propose` | `pending_proposals` | a decision: `commands::decide`; in mode `auto` the gates': `commands::auto_sign_off` | a message: `decision_messages` |
 //!
 //! The deck's Inbox also has items that no agent waits for: a project or a rule to be trusted; an
@@ -144,13 +144,15 @@
 //! [`NoticeKey`](crate::wire::status::NoticeKey), in `notices`); a message whose arrival is
 //! unknown.
 //!
-//! An approval, from its agent to the person and back; what begins with `/` is another room's file:
+//! An approval, from its agent to the person and back; what begins with `/` is a file of another
+//! room, of `/tests`, or of the guide:
 //!
 //! - asked by Codex: `/core/wire/codex/frame` names the requests that are for the person,
 //!   `/core/wire/codex/approval` reads such a request of its app-server,
 //!   `/adapters/codex/session/approvals` reports it
-//! - asked by Claude: one hook reports twice. First as `Hook` with `PermissionRequest`: a dialog is
-//!   open. Then as `AskApproval`, which `/bridge/hook/permission` makes of the hook's input and
+//! - asked by Claude: its plugin (`/adapters/claude/plugin`) has Claude run a hook at the event
+//!   `PermissionRequest`, which may wait for an hour. That one hook (`/bridge/hook`) reports twice.
+//!   First as `Hook`: a dialog is open. Then as `AskApproval`, which `/bridge/hook/permission` makes of the hook's input and
 //!   which waits. `/core/wire/control/approvals` has the parameters of the request and of the
 //!   answer
 //! - read, before it reaches the loop: a long text is searched for what the record masks of it, in
@@ -160,19 +162,21 @@
 //! - accepted: `codex::approving` and `claude::approving` check whether it is known and may wait
 //!   here (Claude's only while an operator's deck is attached; otherwise its own dialog has to do),
 //!   and register it with [`Approvals`](decisions::approvals::Approvals), up to the number that the
-//!   world has room for. A different request under a name that already waits ends the earlier one.
+//!   world has room for. Its phases until its end are an enum of `approvals::asked_request`. One
+//!   name (a key of its agent's) has one request at a time: a different request under a name that
+//!   already waits ends the earlier one.
 //!   A hook that asks for something that Claude's hooks have shown to be over
 //!   (`decisions::shown_over`) is sent away
 //! - recorded: `decisions::approving` makes the entry, for both agents and `ask_user`, of the kinds
 //!   of `/core/entry/approval`, with what only its unmasked text tells (`/core/policy/unmasked`);
 //!   `/core/fold/approving` puts it into `open_approvals`, as `/core/snapshot/approval`
 //! - shown: from the world, with the risks that `/core/policy/risk_hints` finds in it, by
-//!   [`Status`](crate::wire::status::Status), by `/cli/decisions/approvals` and by the deck:
-//!   `/deck/followed/approval_cards` makes the card, `/ui/overlays/card_sheet` draws it and
-//!   `/ui/overlays/asked` its choices
+//!   `/cli/decisions/approvals` and by the deck: `/deck/followed/approval_cards` makes the card,
+//!   `/ui/overlays/card_sheet` draws it and `/ui/overlays/asked` its choices.
+//!   [`Status`](crate::wire::status::Status) only counts what waits
 //! - chosen: on the card, where a key becomes a wish (`Effect::AnswerApproval`) for which
 //!   `/deck/calls/perform` calls the daemon, or by `/cli/decisions/approvals`
-//! - answered: `commands::approve` records the answer, then gives it to the hook, or to Codex
+//! - answered: `commands::answer_approval` records the answer, then gives it to the hook, or to Codex
 //!   through its adapter, which reports whether it arrived. If not
 //!   ([`ApprovalUnanswered`](event::Event), or the agent asks again on a new connection),
 //!   `decisions::approving` records that, and it waits again. The reason for a no reaches Codex
@@ -180,7 +184,7 @@
 //!   answer
 //! - over: not with the answer, but when the agent shows its effect. `codex::approving` learns that
 //!   it was resolved; `claude::approving` sees what Claude does next, or that its hook left
-//!   (`connecting`); `decisions::approving` records the end
+//!   (`connecting`); `decisions::approving` records the end, in the words of `how_over`
 //! - over without an answer of ours: Codex no longer waits, or its app-server is gone
 //!   (`codex::facts`); a pair's last Claude leaves (`claude::presence`); a daemon starts, and
 //!   `start::unfinished` records what was lost, or takes over, and `/core/fold/running` removes
@@ -191,6 +195,11 @@
 //!   `/bridge/hook/permission`); what the rules read in it (`/core/policy/request_needs`); and its
 //!   words, with whether it is a shell command or names paths (`ApprovalKind`, in
 //!   `/core/entry/approval`)
+//! - followed in the log by its id: `/core/trace`; described for users in `/guide/decisions.md`, and
+//!   what cannot be answered here in `/guide/limits.md`
+//! - tested: each step by the tests beside its file, the loop's part by `/daemon/tests/approvals`,
+//!   the whole with the real agents by `/tests/real_agents/approvals` and
+//!   `/tests/real_agents/claudes_approvals`
 //!
 //! Knows nothing of screens and command lines.
 

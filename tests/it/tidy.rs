@@ -307,7 +307,7 @@ fn the_arrows_of_the_events_name_files() {
     assert!(count > 40, "only {count} arrows");
 }
 
-/// The way of an approval names files, in the daemon and (with `/`) in other rooms. What begins with a
+/// The way of an approval names files, in the daemon and (with `/`) in other rooms and of tests. What begins with a
 /// capital letter is a type, and what ends with `()` a function.
 #[test]
 fn the_way_of_an_approval_names_files() {
@@ -316,7 +316,9 @@ fn the_way_of_an_approval_names_files() {
     let (way, _) = way.split_once("//! Knows nothing").unwrap();
     let names = way.split('`').skip(1).step_by(2);
     let is_file = |name: &&str| !name.starts_with(char::is_uppercase) && !name.ends_with("()");
-    let names = names.filter(is_file).filter(|name| *name != "/");
+    let names = names
+        .filter(is_file)
+        .filter(|name| !["/", "/tests"].contains(name));
     // Fields of the world, and a member of Codex's answer.
     let names = names.filter(|name| !["open_approvals", "result", "ask_user"].contains(name));
     let (others, own): (Vec<&str>, Vec<&str>) = names.partition(|name| name.starts_with('/'));
@@ -326,9 +328,12 @@ fn the_way_of_an_approval_names_files() {
     );
     for name in others {
         let file = match name.strip_prefix("/ui/") {
-            Some(of_screen) => root().join(format!("ui/src/{of_screen}.rs")),
-            None => root().join(format!("src{name}.rs")),
+            Some(of_screen) => format!("ui/src/{of_screen}.rs"),
+            None if name.starts_with("/tests/") => format!("{}.rs", &name[1..]),
+            None if name.ends_with(".md") => format!("src{name}"),
+            None => format!("src{name}.rs"),
         };
+        let file = root().join(file);
         assert!(file.is_file(), "no {}", file.display());
     }
     let files = files_of_the_daemon();

@@ -18,9 +18,9 @@ const TYPED: &str = "input for a command that runs already";
 const ALLOWED_THERE: &str =
     "it can be allowed there only, for what is masked may be more than a secret";
 
-/// What a request says of itself that is easily overlooked, and the operator's own rules that it may
-/// be against. Read from the request's text alone, so that no hint is no promise; where the
-/// record has less than all of that text, this comes first. `root`: the project's folder, absolute
+/// What is easily overlooked in a request, and the operator's own rules that it may be against. It is
+/// read from the request's text alone: where it says nothing, the request may still be dangerous. Where
+/// the record has only a part of that text, the first hint says so. `root`: the project's folder, absolute
 /// and without links.
 pub fn risk_hints(
     agent: Agent,

@@ -110,7 +110,7 @@ pub(in crate::daemon) struct Recorder<T> {
     /// round that failed.
     round: u64,
     /// How far the writer had been asked when it was last given what the disk had refused.
-    tried_again: Asked,
+    tried_again: AskedUntil,
     /// The last append failed, and none has succeeded since.
     is_refusing: bool,
     /// The operator was told that something cannot be recorded, and not yet that all of it is.
@@ -131,7 +131,7 @@ pub(in crate::daemon) struct Recorder<T> {
 
 /// How far the writer had been asked at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::daemon) struct Asked(u64);
+pub(in crate::daemon) struct AskedUntil(u64);
 
 /// A batch that is being written.
 struct Pending<T> {
@@ -191,7 +191,7 @@ impl<T> Recorder<T> {
             lost: None,
             write_again_at: None,
             round: 0,
-            tried_again: Asked(0),
+            tried_again: AskedUntil(0),
             is_refusing: false,
             is_outage_told: false,
             is_outage_noted: false,
@@ -349,13 +349,13 @@ impl<T> Recorder<T> {
     }
 
     /// How far the writer has been asked by now.
-    pub(in crate::daemon) fn asked(&self) -> Asked {
-        Asked(self.next_token)
+    pub(in crate::daemon) fn asked(&self) -> AskedUntil {
+        AskedUntil(self.next_token)
     }
 
     /// Whether the writer has answered all that it was asked by then: what was recorded of it is
     /// in the [world](Self::world).
-    pub(in crate::daemon) fn has_answered(&self, asked: Asked) -> bool {
+    pub(in crate::daemon) fn has_answered(&self, asked: AskedUntil) -> bool {
         self.pending.keys().all(|token| *token >= asked.0)
     }
 
@@ -431,7 +431,7 @@ impl<T> Recorder<T> {
     }
 }
 
-/// Has the log say how far a message has come.
+/// Has the log say how far a message or a request for approval has come.
 fn log_progress(entry: &Entry) {
     let seq = entry.seq.0;
     match &entry.kind {
@@ -442,6 +442,11 @@ fn log_progress(entry: &Entry) {
             trace::attempt(&record.message_id, record.attempt_id.as_ref()).in_scope(|| {
                 tracing::debug!(seq, result = ?record.result, rung = record.rung.as_ref().map(tracing::field::display), "settled");
             });
+        }
+        EntryKind::Approval(record) => {
+            let step = record.step.as_str();
+            trace::approval(&record.approval_id)
+                .in_scope(|| tracing::debug!(seq, step, "recorded"));
         }
         _ => {}
     }

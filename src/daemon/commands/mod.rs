@@ -4,8 +4,8 @@
 //! changes several groups is a flow of [`Daemon`].
 
 mod agent_action;
+mod answer_approval;
 mod answers;
-mod approve;
 mod ask_user;
 mod auto_sign_off;
 mod capsules;

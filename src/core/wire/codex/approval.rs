@@ -59,7 +59,8 @@ impl CodexApproval {
             "item/tool/requestUserInput" => user_input(&params),
             method => Draft::new(ApprovalKind::Other(method.to_owned()), method.to_owned()),
         };
-        if !params.is_whole || draft.subject.trim().is_empty() {
+        let is_known = !matches!(draft.kind, ApprovalKind::Other(_));
+        if !is_known || !params.is_whole || draft.subject.trim().is_empty() {
             draft.only_declines(&request.params);
         }
         if draft.choices.is_empty() {

@@ -6,11 +6,12 @@ use crate::core::agent::{Agent, Party};
 use crate::core::between_words::cut_between_words;
 use crate::core::continuity::without_markers;
 use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
-use crate::core::entry::{ApprovalEnd, Entry, EntryKind, Message, TurnRecord, TurnStatus};
+use crate::core::entry::{Entry, EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::core::relay_cost::CostSort;
 use crate::daemon::agents::codex_lane::Relayed;
 use crate::daemon::decisions::approvals::OverAtCodex;
+use crate::daemon::decisions::how_over::HowOver;
 use crate::daemon::deliveries::envelope::note_head;
 use crate::daemon::owners::{Agents, Base, Daemon};
 
@@ -120,8 +121,8 @@ impl Daemon {
             &mut self.base,
             OverAtCodex::Turn(&end.turn_id),
             match end.died {
-                true => ApprovalEnd::Lost,
-                false => ApprovalEnd::Answered,
+                true => HowOver::Gone,
+                false => HowOver::Answered,
             },
         );
         let relayed = self.agents.codex.relayed(&end.turn_id).to_vec();
