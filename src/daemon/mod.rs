@@ -121,8 +121,9 @@
 //! - shown: `status`, `metrics`, `published_state`; answered: `waiting_calls`, `ended_waits`
 //! - ended: `may_end` says when, `ending`, `failing`, [`takeover`]
 //!
-//! Two files may call each other; a longer cycle of calls is not allowed (`tests/it/tidy.rs`). Any other consequence of a flow is left with
-//! an owner until the flow is over, and is done before the next event:
+//! Two files may call each other; a longer cycle of calls is not allowed (`tests/it/tidy.rs`). Any
+//! other consequence of a flow is left with an owner until the flow is over, and is done before the
+//! next event:
 //! [`LaterInputs`](crate::core::delivery::LaterInputs) holds inputs for the machines,
 //! [`HeldEffects`](crate::core::delivery::HeldEffects) waiters that can go on, and
 //! [`Recorder`](base::recorder::Recorder) the outcome of entries. A flow that has to wait for the
@@ -152,9 +153,9 @@
 //!   `/adapters/codex/session/approvals` reports it
 //! - asked by Claude: its plugin (`/adapters/claude/plugin`) has Claude run a hook at the event
 //!   `PermissionRequest`, which may wait for an hour. That one hook (`/bridge/hook`) reports twice.
-//!   First as `Hook`: a dialog is open. Then as `AskApproval`, which `/bridge/hook/permission` makes of the hook's input and
-//!   which waits. `/core/wire/control/approvals` has the parameters of the request and of the
-//!   answer
+//!   First as `Hook`: a dialog is open. Then as `AskApproval`, which `/bridge/hook/permission` makes
+//!   of the hook's input and which waits. `/core/wire/control/approvals` has the parameters of the
+//!   request and of the answer
 //! - read, before it reaches the loop: a long text is searched for what the record masks of it, in
 //!   `start::serving` (`forward()`) for Codex and in `handle` (`ask()`) for Claude.
 //!   `approval_texts` keeps the result, and reads a short text itself
