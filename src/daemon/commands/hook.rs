@@ -342,7 +342,7 @@ impl Daemon {
         let of = pair.clone();
         self.context_for(pair, HookPoint::Stop, move |daemon, handed| {
             if handed.additional_context.is_some() && !asked.is_gone() {
-                daemon.claude_hears(&of, ClaudeInput::Called);
+                daemon.claude_hears(&of, ClaudeInput::Prolonged);
             } else {
                 daemon.claude_hears(&of, ClaudeInput::Worked);
             }

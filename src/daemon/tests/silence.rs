@@ -371,7 +371,7 @@ async fn a_claude_that_was_stopped_with_esc_is_called_stale_and_not_busy_for_eve
 #[tokio::test]
 async fn a_claude_that_asks_waits_for_the_human_and_goes_on() {
     let mut rig = Rig::fresh().await;
-    let (_bridge, hooks) = claude(&mut rig).await;
+    let (bridge, hooks) = claude(&mut rig).await;
     let state = |rig: &Rig| rig.daemon.status().agents.claude.state;
     for (asks, detail) in [
         ("PermissionRequest", None),
@@ -384,6 +384,9 @@ async fn a_claude_that_asks_waits_for_the_human_and_goes_on() {
         assert_eq!(state(&rig), AgentState::Waiting);
         pass(&mut rig, 9_000).await;
         assert_eq!(level(&rig, Agent::Claude), Some(Watched::Fine));
+        // A helper of it may call beside the dialog.
+        rig.call(&bridge, Command::ReadSnapshot).await.unwrap();
+        assert_eq!(state(&rig), AgentState::Waiting);
         rig.call(&hooks, hook("PostToolUse", None)).await.unwrap();
         assert_eq!(state(&rig), AgentState::Busy);
         rig.call(&hooks, hook("Notification", Some("idle_prompt")))

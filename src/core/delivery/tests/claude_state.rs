@@ -37,16 +37,18 @@ fn each_change_is_recorded_once() {
     let mut claude = attached();
     let pid = Some(7);
     assert_eq!(hear(&mut claude, ClaudeInput::Attached { pid }), []);
-    assert_eq!(hear(&mut claude, ClaudeInput::Called), [], "no turn runs");
+    let sign = ClaudeInput::GivesSign;
+    assert_eq!(hear(&mut claude, sign), [], "no turn runs");
     for (input, recorded) in [
         (ClaudeInput::TurnBegan, Some(AgentState::Busy)),
         (ClaudeInput::ToolUsed, None),
         (ClaudeInput::Asks, Some(AgentState::Waiting)),
-        (ClaudeInput::Called, Some(AgentState::Busy)),
-        (ClaudeInput::Asks, Some(AgentState::Waiting)),
-        // Beside the dialog.
+        // Beside the dialog: a call may be a helper's.
+        (ClaudeInput::GivesSign, None),
         (ClaudeInput::ToolBegins, None),
         (ClaudeInput::Answered, Some(AgentState::Busy)),
+        (ClaudeInput::Asks, Some(AgentState::Waiting)),
+        (ClaudeInput::Prolonged, Some(AgentState::Busy)),
         (ClaudeInput::Worked, Some(AgentState::Idle)),
         (ClaudeInput::Answered, None),
         (ClaudeInput::Idle, None),
