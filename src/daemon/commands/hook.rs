@@ -104,6 +104,7 @@ impl Daemon {
             self.agents
                 .claude
                 .tool_begins(&pair, redactor, &self.base.dirs.root, now_ms, params);
+            self.agents.watch_claudes_tools(&mut self.base, &pair);
             self.base.clients.status_changed();
         }
         answer(reply, Ok(Reply::Done));
@@ -127,6 +128,10 @@ impl Daemon {
             // Neither do these, and Claude's messages are not for a helper.
             HookEvent::HelperToolUse | HookEvent::HelperAsks => {
                 self.agents.helper_touched(&self.base, pair, params);
+                // A tool that runs may be the one that waits for this helper.
+                if self.agents.claude.runs_tool(pair) {
+                    self.claude_hears(pair, ClaudeInput::GivesSign);
+                }
                 if !self.decisions.helper_goes_on(&self.base, pair, params) {
                     self.helper_tells(pair, params);
                 }
@@ -246,6 +251,7 @@ impl Daemon {
         if self.agents.claude.turn_hears(pair, redactor, params) {
             self.base.clients.status_changed();
         }
+        self.agents.watch_claudes_tools(&mut self.base, pair);
         let now_ms = self.base.clock.now_ms();
         if meter_claude(
             &mut self.agents.contexts,
