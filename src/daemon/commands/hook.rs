@@ -157,6 +157,10 @@ impl Daemon {
             HookEvent::Notification if self.notifies_late(pair, params.asked_ago_ms) => {
                 return asked.with_nothing();
             }
+            // And this, of a turn that is over: the one that runs now reads what that one was given.
+            HookEvent::StopFailure if self.fails_late(pair, params.asked_ago_ms) => {
+                return asked.with_nothing();
+            }
             _ => self.hears_of_turn(pair, params),
         }
         match &params.event {
@@ -225,6 +229,14 @@ impl Daemon {
         };
         let about = self.agents.claude.asked_about(pair);
         ago_ms.is_some_and(went_on) || self.decisions.asks_late(&self.base, pair, about, ago_ms)
+    }
+
+    /// Whether Claude was prompted since it told that a turn failed, for whose hook it does not wait.
+    fn fails_late(&self, pair: &RuntimeSession, ago_ms: Option<u64>) -> bool {
+        ago_ms.is_some_and(|ago_ms| {
+            let since_ms = self.base.clock.ago(ago_ms);
+            self.agents.claude.prompted_since(pair, since_ms)
+        })
     }
 
     /// A helper of Claude's shows a dialog in Claude's terminal, or goes on.
@@ -345,11 +357,13 @@ impl Daemon {
     fn stopped(&mut self, pair: &RuntimeSession, asked: AskedHook) {
         self.claude_hears(pair, ClaudeInput::CompactionOver);
         self.tell_ladder(pair, LadderInput::TurnStops);
-        let of = pair.clone();
+        let (of, since_ms) = (pair.clone(), self.base.clock.now_ms());
         self.context_for(pair, HookPoint::Stop, move |daemon, handed| {
-            if handed.additional_context.is_some() && !asked.is_gone() {
+            let is_prolonged = handed.additional_context.is_some() && !asked.is_gone();
+            if is_prolonged {
                 daemon.claude_hears(&of, ClaudeInput::Prolonged);
-            } else {
+            } else if !daemon.agents.claude.prompted_since(&of, since_ms) {
+                // Where the disk takes longer than the hook waits, the next turn may run by now.
                 daemon.claude_hears(&of, ClaudeInput::Worked);
             }
             asked.with(daemon, handed)
