@@ -5,6 +5,7 @@
 //!
 //! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
 
+mod carried;
 mod change;
 mod dialog;
 mod input;
@@ -12,6 +13,7 @@ mod turn_end_setting;
 
 use std::collections::BTreeMap;
 
+pub use carried::CarriedClaude;
 pub use change::ClaudeChange;
 use dialog::ClaudeDialog;
 pub use input::{ClaudeInput, ClaudeSetting};
@@ -39,6 +41,8 @@ pub struct ClaudeState {
     now: ClaudeChange,
     /// What the record says, or will once what is on its way to it is durable.
     recorded: (AgentState, Option<u32>),
+    /// As the process before this one knew it, whose Claude has not come to this one yet.
+    is_recalled: bool,
     is_in_turn: bool,
     /// What it waits for, as long as it does.
     dialog: ClaudeDialog,
@@ -146,8 +150,13 @@ impl ClaudeState {
 
     fn take(&mut self, input: ClaudeInput, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {
         match input {
+            ClaudeInput::Recalled { claude } => self.recall(*claude, steps),
             ClaudeInput::Attached { pid } => {
+                let is_recalled = std::mem::take(&mut self.is_recalled);
                 if self.now.state.is_attached() && self.now.pid == pid {
+                    if is_recalled {
+                        self.append_change(true, steps);
+                    }
                     return;
                 }
                 self.turn_over(ClaudeTurnEnd::Lost, steps);
@@ -160,7 +169,9 @@ impl ClaudeState {
                 };
                 self.append_change(true, steps);
             }
-            ClaudeInput::Gone => {
+            ClaudeInput::StaysAway if !self.is_recalled => {}
+            ClaudeInput::Gone | ClaudeInput::StaysAway => {
+                self.is_recalled = false;
                 self.turn_over(ClaudeTurnEnd::Lost, steps);
                 self.asking_helpers.clear();
                 self.now.pid = None;
@@ -186,7 +197,7 @@ impl ClaudeState {
             ClaudeInput::ToolBegins | ClaudeInput::GivesSign
                 if self.now.state == AgentState::Waiting => {}
             // It comes late, from a Claude that is gone.
-            ClaudeInput::ToolBegins if !setting.is_here => {}
+            ClaudeInput::ToolBegins if !setting.is_here && !self.is_recalled => {}
             ClaudeInput::ToolUsed | ClaudeInput::ToolBegins | ClaudeInput::Prolonged
                 if !self.is_in_turn =>
             {
@@ -385,7 +396,8 @@ impl ClaudeState {
         setting: ClaudeSetting,
         steps: &mut Vec<ClaudeStep>,
     ) {
-        if self.now.state != state && (setting.is_here || !state.is_attached()) {
+        let may_be_here = setting.is_here || self.is_recalled;
+        if self.now.state != state && (may_be_here || !state.is_attached()) {
             self.now.state = state;
             self.now.why = why;
             self.append_change(false, steps);

@@ -5,6 +5,7 @@
 //! [`ClaudeState`]. Nothing here is proof: see [`LadderInput::Proven`]. What follows for others is
 //! done by the flows in `claude/`.
 
+mod carried;
 mod shown_claude;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use crate::core::delivery::{
 };
 use crate::core::id::{EntryId, RuntimeSession};
 
+pub(in crate::daemon) use carried::CarriedPair;
 pub(in crate::daemon) use shown_claude::ShownClaude;
 
 /// How many pairs are remembered that have no Claude now. Names of pairs come from clients.

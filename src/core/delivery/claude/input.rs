@@ -1,6 +1,6 @@
 //! [`ClaudeInput`]: what tells of the Claude of one pair; [`ClaudeSetting`]: what stands around it.
 
-use super::ClaudeChange;
+use super::{CarriedClaude, ClaudeChange};
 use crate::agent::AgentState;
 use crate::id::EntryId;
 
@@ -14,6 +14,13 @@ pub enum ClaudeInput {
     },
     /// Neither is there any more.
     Gone,
+    /// The process before this one knew so much of it, and it is waited for.
+    Recalled {
+        /// What it knew.
+        claude: Box<CarriedClaude>,
+    },
+    /// It is waited for no longer.
+    StaysAway,
     /// A turn began. One that is told of in its middle begins once.
     TurnBegan,
     /// A tool of it has run. Its turn's beginning may have been told to nobody.
