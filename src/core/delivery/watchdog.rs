@@ -21,8 +21,8 @@ words! {
 }
 
 /// While a tool is known to run, a turn may be silent for so many times as long. Most tools end by
-/// themselves within minutes, a helper that is waited for may take an hour, and what never ends is to
-/// be told of too.
+/// themselves within minutes, a helper that is waited for may take an hour, and what never ends is
+/// to be told of too.
 const TOOL_PATIENCE: i64 = 3;
 
 /// Watches one agent's turn.

@@ -239,8 +239,8 @@ impl ClaudeProcesses {
     pub(in crate::daemon) fn carried(&self) -> Vec<(u32, ClaudeProcess)> {
         let carried = self.known.iter().map(|(claude, process)| {
             let mut process = process.clone();
-            // A bridge that has its tools is one like any other: to the next process it comes anew, and
-            // may call in the same moment.
+            // A bridge that has its tools is one like any other: to the next process it comes as a
+            // new one, and may call in the same moment.
             let dead = process.dead_bridge;
             process.dead_bridge = dead.filter(|dead| dead.heir.is_none_or(|heir| heir.for_a_call));
             (*claude, process)

@@ -157,7 +157,7 @@ impl Daemon {
             HookEvent::Notification if self.notifies_late(pair, params.asked_ago_ms) => {
                 return asked.with_nothing();
             }
-            // And this, of a turn that is over: the one that runs now reads what that one was given.
+            // And this, of a turn that is over: the one that runs reads what that was given.
             HookEvent::StopFailure if self.fails_late(pair, params.asked_ago_ms) => {
                 return asked.with_nothing();
             }
@@ -231,7 +231,7 @@ impl Daemon {
         ago_ms.is_some_and(went_on) || self.decisions.asks_late(&self.base, pair, about, ago_ms)
     }
 
-    /// Whether Claude was prompted since it told that a turn failed, for whose hook it does not wait.
+    /// Whether Claude was prompted since a turn failed: it does not wait for the hook that tells so.
     fn fails_late(&self, pair: &RuntimeSession, ago_ms: Option<u64>) -> bool {
         ago_ms.is_some_and(|ago_ms| {
             let since_ms = self.base.clock.ago(ago_ms);

@@ -286,8 +286,8 @@ impl Deliveries {
 }
 
 impl Agents {
-    /// Takes on what the process before knew, before anything is asked of Codex. What it knew of each
-    /// Claude, for which a place is to be kept first.
+    /// Takes on what the process before knew, before anything is asked of Codex. Returns what it
+    /// knew of each Claude, for which a place is to be kept first.
     pub(in crate::daemon) fn take_over(
         &mut self,
         known: CarriedState,

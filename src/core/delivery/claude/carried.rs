@@ -1,5 +1,5 @@
-//! [`CarriedClaude`]: what the next process must know of the Claude of a pair. That goes on, and its
-//! hooks tell of what comes, not of what was.
+//! [`CarriedClaude`]: what the next process must know of the Claude of a pair. That goes on, and
+//! its hooks tell of what comes, not of what was.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! [`RungMessage`]: what the next process must know of the doorbell. What it was rung for Claude has
-//! heard, or hears yet: another ring would be another turn for the same message.
+//! [`RungMessage`]: what the next process must know of the doorbell. What it was rung for Claude
+//! has heard, or hears yet: another ring would be another turn for the same message.
 
 use serde::{Deserialize, Serialize};
 

@@ -38,8 +38,8 @@ const LOOK_PAUSE_MAX: Duration = Duration::from_secs(8);
 
 impl Daemon {
     /// A daemon starts, and the record tells of the one before: of which Claude of each pair is the
-    /// turn that hooks handed messages into, and who had its place. `carried`: what the one before knew
-    /// of those that were here.
+    /// turn that hooks handed messages into, and who had its place. `carried`: what the one before
+    /// knew of those that were here.
     pub(in crate::daemon) fn recall_claudes(&mut self, carried: Vec<CarriedPair>) {
         self.base.keep_places();
         for pair in self.deliveries.pairs_of_claude() {

@@ -1,5 +1,5 @@
-//! [`CarriedPair`]: what the next process must know of the Claude of a pair besides ledger and queue:
-//! what it does, what it was asked, and what its doorbell was rung for.
+//! [`CarriedPair`]: what the next process must know of the Claude of a pair besides ledger and
+//! queue: what it does, what it was asked, and what its doorbell was rung for.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,8 +51,8 @@ impl ClaudeLane {
         carried.collect()
     }
 
-    /// Takes on what the previous process knew of a Claude, and says what its state and its ladder are
-    /// to be told.
+    /// Takes on what the previous process knew of a Claude, and says what its state and its ladder
+    /// are to be told.
     pub(in crate::daemon) fn recall(&mut self, carried: CarriedPair) -> (ClaudeInput, LadderInput) {
         let pair = self.pair_mut(&carried.pair);
         pair.prompted_ms = carried.prompted_ms;
