@@ -53,7 +53,8 @@
 //! A citation such as `facts/codex.md` §5 refers to notes from experiments with the real agents,
 //! which are not part of the repository. Each statement holds for one version: the one named beside
 //! the citation, or else Codex 0.169.0 or Claude Code 2.1.330. "(observed)" means the same without
-//! a section. `tests/real_agents` proves what the product relies on again, with the installed agents.
+//! a section. `tests/real_agents` proves again what the product relies on, with the agents that are
+//! installed.
 //!
 //! One word, one thing. Codex's own words (thread, turn, item, approval), MCP's (tool, resource,
 //! notification) and those of databases (append, commit, checkpoint) mean here what they mean

@@ -236,10 +236,10 @@ where
         None if *event == HookEvent::PostToolUse => return None,
         None => Value::Null,
     };
-    // What was answered meanwhile may be heard before these.
+    // Claude goes on beside these, so that what follows them may be heard before.
     let comes_late = matches!(
         event,
-        HookEvent::PermissionRequest | HookEvent::Notification
+        HookEvent::PermissionRequest | HookEvent::Notification | HookEvent::StopFailure
     );
     let params = HookParams {
         asked_ago_ms: comes_late.then(|| ago_ms(since)),

@@ -56,8 +56,8 @@ pub use admission::{Admission, Admissions};
 pub use backlog::{Backlog, LANE_MAX, LaneCounts, Moved, Restored};
 pub use claimed_texts::ClaimedTexts;
 pub use claude::{
-    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, ClaudeTurnEnd,
-    TurnEndSetting,
+    CarriedClaude, ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep,
+    ClaudeTurnEnd, TurnEndSetting,
 };
 pub use codex::{
     Activity, AdapterAnswer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTimeouts,
@@ -66,7 +66,7 @@ pub use effect::{DeliveryEffect, Moment};
 pub use ended_turns::EndedTurns;
 pub use held::Held;
 pub use held_effects::{HeldEffect, HeldEffects, HeldTooMuch};
-pub use ladder::{DeliveryMode, HookPoint, Ladder, LadderInput, LadderTimeouts};
+pub use ladder::{DeliveryMode, HookPoint, Ladder, LadderInput, LadderTimeouts, RungMessage};
 pub use later_inputs::{LaterInput, LaterInputs};
 pub use leaving::{leaves, stays};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitPolicy, LimitStep, Spoken};

@@ -153,8 +153,8 @@
 //!   `/adapters/codex/session/approvals` reports it
 //! - asked by Claude: its plugin (`/adapters/claude/plugin`) has Claude run a hook at the event
 //!   `PermissionRequest`, which may wait for an hour. That one hook (`/bridge/hook`) reports twice.
-//!   First as `Hook`: a dialog is open. Then as `AskApproval`, which `/bridge/hook/permission` makes
-//!   of the hook's input and which waits. `/core/wire/control/approvals` has the parameters of the
+//!   First as `Hook`: a dialog is open. Then as `AskApproval`, which `/bridge/hook/permission`
+//!   makes of the hook's input and which waits. `/core/wire/control/approvals` has the parameters of the
 //!   request and of the answer
 //! - read, before it reaches the loop: a long text is searched for what the record masks of it, in
 //!   `start::serving` (`forward()`) for Codex and in `handle` (`ask()`) for Claude.
@@ -177,8 +177,8 @@
 //!   [`Status`](crate::wire::status::Status) only counts what waits
 //! - chosen: on the card, where a key becomes a wish (`Effect::AnswerApproval`) for which
 //!   `/deck/calls/perform` calls the daemon, or by `/cli/decisions/approvals`
-//! - answered: `commands::answer_approval` records the answer, then gives it to the hook, or to Codex
-//!   through its adapter, which reports whether it arrived. If not
+//! - answered: `commands::answer_approval` records the answer, then gives it to the hook, or to
+//!   Codex through its adapter, which reports whether it arrived. If not
 //!   ([`ApprovalUnanswered`](event::Event), or the agent asks again on a new connection),
 //!   `decisions::approving` records that, and it waits again. The reason for a no reaches Codex
 //!   afterwards, as a message ([`ReasonToTell`](event::Event)); Claude's hook takes it with the
@@ -196,8 +196,8 @@
 //!   `/bridge/hook/permission`); what the rules read in it (`/core/policy/request_needs`); and its
 //!   words, with whether it is a shell command or names paths (`ApprovalKind`, in
 //!   `/core/entry/approval`)
-//! - followed in the log by its id: `/core/trace`; described for users in `/guide/decisions.md`, and
-//!   what cannot be answered here in `/guide/limits.md`
+//! - followed in the log by its id: `/core/trace`; described for users in `/guide/decisions.md`,
+//!   and what cannot be answered here in `/guide/limits.md`
 //! - tested: each step by the tests beside its file, the loop's part by `/daemon/tests/approvals`,
 //!   the whole with the real agents by `/tests/real_agents/approvals` and
 //!   `/tests/real_agents/claudes_approvals`

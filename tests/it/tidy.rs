@@ -967,7 +967,7 @@ fn every_field_of_the_loop_stands_in_the_table_of_its_owners() {
 }
 
 /// What only a takeover between two processes has to do with; the first as the end of a word.
-const OF_A_TAKEOVER: [&str; 10] = [
+const OF_A_TAKEOVER: [&str; 12] = [
     "Takeover",
     "NextDaemon::",
     "TakeoverError",
@@ -975,6 +975,8 @@ const OF_A_TAKEOVER: [&str; 10] = [
     "CarriedState",
     "LaneState",
     "CarriedFlow",
+    "CarriedClaude",
+    "CarriedPair",
     "TakeoverProgress",
     "fd_channel",
     "OwnerLock::take_over(",
@@ -982,10 +984,19 @@ const OF_A_TAKEOVER: [&str; 10] = [
 
 /// The files outside of `daemon/takeover/` that may name it, and why they are not of it: see the
 /// head of that folder.
-const BESIDE_THE_TAKEOVER: [(&str, &str); 19] = [
+const BESIDE_THE_TAKEOVER: [(&str, &str); 25] = [
     (
         "adapters/mod.rs",
         "declares bytes and descriptors through a socket",
+    ),
+    ("core/delivery/claude.rs", "its own part of what is left"),
+    (
+        "core/delivery/claude/carried.rs",
+        "its own part of what is left",
+    ),
+    (
+        "core/delivery/claude/input.rs",
+        "its own part of what is left",
     ),
     ("core/delivery/codex.rs", "its own part of what is left"),
     (
@@ -994,6 +1005,18 @@ const BESIDE_THE_TAKEOVER: [(&str, &str); 19] = [
     ),
     (
         "core/delivery/codex/state.rs",
+        "its own part of what is left",
+    ),
+    (
+        "daemon/agents/claude/presence.rs",
+        "who comes to the next process",
+    ),
+    (
+        "daemon/agents/claude_lane.rs",
+        "its own part of what is left",
+    ),
+    (
+        "daemon/agents/claude_lane/carried.rs",
         "its own part of what is left",
     ),
     (

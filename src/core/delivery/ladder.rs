@@ -11,6 +11,7 @@
 
 #[cfg(test)]
 mod afresh;
+mod carried;
 mod deadlines;
 mod hooked;
 mod input;
@@ -18,6 +19,7 @@ mod offering;
 mod ringing;
 mod timeouts;
 
+pub use carried::RungMessage;
 pub use input::{DeliveryMode, HookPoint, LadderInput};
 use ringing::Ringing;
 pub use timeouts::LadderTimeouts;
@@ -50,6 +52,8 @@ pub struct Ladder {
     /// The last Claude has ended. What its last hook handed over may be told behind that.
     has_ended: bool,
     bell: Option<u64>,
+    /// The doorbell that the daemon before has rung has not come yet.
+    awaits_bell: bool,
     ringing: Ringing,
     /// Since when no turn runs, ms; `None` while one runs: as [`super::ClaudeState`] says.
     idle_since: Option<i64>,
@@ -83,6 +87,7 @@ impl Ladder {
             recalled: None,
             has_ended: false,
             bell: None,
+            awaits_bell: false,
             ringing: Ringing::default(),
             idle_since: Some(0),
             compacts_since: None,
@@ -222,6 +227,7 @@ impl Ladder {
             // The next process has not read what this one was given.
             LadderInput::Recalled { process: None } => self.forget_context(backlog, effects),
             LadderInput::Recalled { process } => self.recalled = process,
+            LadderInput::WasRung { rung } => self.was_rung(backlog, rung),
             LadderInput::Left { bridge } => {
                 if self.bridge.is_some_and(|known| known.id == bridge) {
                     self.bridge = None;
@@ -236,7 +242,9 @@ impl Ladder {
             }
             LadderInput::BellHung { bell } => {
                 let is_new = self.bell.replace(bell) != Some(bell);
-                if is_new && self.proven != Some(Rung::Channel) {
+                if std::mem::take(&mut self.awaits_bell) {
+                    self.forget_unrung(backlog);
+                } else if is_new && self.proven != Some(Rung::Channel) {
                     self.forget_offers(backlog);
                 }
             }
@@ -272,7 +280,12 @@ impl Ladder {
                 }
             }
             LadderInput::TurnEnded { limited } => self.turn_ended(backlog, at, limited, effects),
-            LadderInput::TurnLost => self.turn_over(at),
+            LadderInput::TurnLost => {
+                if std::mem::take(&mut self.awaits_bell) {
+                    self.forget_offers(backlog);
+                }
+                self.turn_over(at);
+            }
             LadderInput::TurnStopped if self.rests_at_limit => self.turn_over(at),
             LadderInput::TurnStopped => self.turn_ended(backlog, at, false, effects),
             LadderInput::LimitHolds => self.rest_at_limit(true, effects),
@@ -338,8 +351,13 @@ impl Ladder {
     ) {
         self.bridge = Some(bridge);
         self.has_ended = false;
-        self.forget_offers(backlog);
         let recalled = self.recalled.take();
+        if recalled.is_some() && recalled == bridge.process {
+            self.forget_unrung(backlog);
+        } else {
+            self.awaits_bell = false;
+            self.forget_offers(backlog);
+        }
         let before = std::mem::replace(&mut self.process, bridge.process);
         if before.is_none() || before != bridge.process {
             // Another Claude: what proved itself there proves nothing here.

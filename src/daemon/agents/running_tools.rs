@@ -54,6 +54,11 @@ impl RunningTools {
         ran
     }
 
+    /// Whether one is known to run.
+    pub(in crate::daemon) fn is_any(&self) -> bool {
+        !self.running.is_empty()
+    }
+
     /// The one that began last.
     pub(in crate::daemon) fn latest(&self) -> Option<ToolStatus> {
         self.running.back().map(|(_, tool)| tool.clone())

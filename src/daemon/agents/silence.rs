@@ -129,6 +129,13 @@ impl Silences {
         }
     }
 
+    /// A tool of a turn runs, or none does any more: it may be silent for longer.
+    pub(in crate::daemon) fn runs_tool(&mut self, of: &TurnOf, runs: bool) {
+        if let Some(silence) = self.turns.get_mut(of) {
+            silence.watchdog.runs_tool(runs);
+        }
+    }
+
     /// The operator lets an agent's silent turns be. Returns whether there is one.
     pub(in crate::daemon) fn snooze(&mut self, agent: Agent, now_ms: i64) -> bool {
         let mut is_any_silent = false;

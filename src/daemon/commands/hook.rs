@@ -104,6 +104,7 @@ impl Daemon {
             self.agents
                 .claude
                 .tool_begins(&pair, redactor, &self.base.dirs.root, now_ms, params);
+            self.agents.watch_claudes_tools(&mut self.base, &pair);
             self.base.clients.status_changed();
         }
         answer(reply, Ok(Reply::Done));
@@ -127,6 +128,10 @@ impl Daemon {
             // Neither do these, and Claude's messages are not for a helper.
             HookEvent::HelperToolUse | HookEvent::HelperAsks => {
                 self.agents.helper_touched(&self.base, pair, params);
+                // A tool that runs may be the one that waits for this helper.
+                if self.agents.claude.runs_tool(pair) {
+                    self.claude_hears(pair, ClaudeInput::GivesSign);
+                }
                 if !self.decisions.helper_goes_on(&self.base, pair, params) {
                     self.helper_tells(pair, params);
                 }
@@ -150,6 +155,10 @@ impl Daemon {
             }
             // So may this, which tells what Claude waits for.
             HookEvent::Notification if self.notifies_late(pair, params.asked_ago_ms) => {
+                return call.with_nothing();
+            }
+            // And this, of a turn that is over: the one that runs reads what that was given.
+            HookEvent::StopFailure if self.fails_late(pair, params.asked_ago_ms) => {
                 return call.with_nothing();
             }
             _ => self.hears_of_turn(pair, params),
@@ -222,6 +231,14 @@ impl Daemon {
         ago_ms.is_some_and(went_on) || self.decisions.asks_late(&self.base, pair, about, ago_ms)
     }
 
+    /// Whether Claude was prompted since a turn failed: it does not wait for the hook of a failure.
+    fn fails_late(&self, pair: &RuntimeSession, ago_ms: Option<u64>) -> bool {
+        ago_ms.is_some_and(|ago_ms| {
+            let since_ms = self.base.clock.ago(ago_ms);
+            self.agents.claude.prompted_since(pair, since_ms)
+        })
+    }
+
     /// A helper of Claude's shows a dialog in Claude's terminal, or goes on.
     fn helper_tells(&mut self, pair: &RuntimeSession, params: &HookParams) {
         let Some(helper) = params.helper.clone() else {
@@ -246,6 +263,7 @@ impl Daemon {
         if self.agents.claude.turn_hears(pair, redactor, params) {
             self.base.clients.status_changed();
         }
+        self.agents.watch_claudes_tools(&mut self.base, pair);
         let now_ms = self.base.clock.now_ms();
         if meter_claude(
             &mut self.agents.contexts,
@@ -339,11 +357,13 @@ impl Daemon {
     fn stopped(&mut self, pair: &RuntimeSession, call: HookCall) {
         self.claude_hears(pair, ClaudeInput::CompactionOver);
         self.tell_ladder(pair, LadderInput::TurnStops);
-        let of = pair.clone();
+        let (of, since_ms) = (pair.clone(), self.base.clock.now_ms());
         self.context_for(pair, HookPoint::Stop, move |daemon, handed| {
-            if handed.additional_context.is_some() && !call.is_gone() {
-                daemon.claude_hears(&of, ClaudeInput::Called);
-            } else {
+            let is_prolonged = handed.additional_context.is_some() && !call.is_gone();
+            if is_prolonged {
+                daemon.claude_hears(&of, ClaudeInput::Prolonged);
+            } else if !daemon.agents.claude.prompted_since(&of, since_ms) {
+                // Where the disk takes longer than the hook waits, the next turn may run by now.
                 daemon.claude_hears(&of, ClaudeInput::Worked);
             }
             call.with(daemon, handed)

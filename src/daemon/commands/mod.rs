@@ -115,10 +115,10 @@ impl Daemon {
             return Err(not_its_own(role));
         }
         if role == Role::Claude && attachment.receiver {
-            // It calls a tool.
+            // It calls a tool, or a helper of it does, beside whatever dialog is open.
             tools::called(&self.base.clients, &mut self.agents.claude_processes, conn);
             let pair = self.base.clients.pair(conn, None);
-            self.claude_hears(&pair, ClaudeInput::Called);
+            self.claude_hears(&pair, ClaudeInput::GivesSign);
         }
         check_space(self.base.recorder.space(), command)?;
         Ok(role)

@@ -130,13 +130,15 @@ impl Bound {
             channel,
             mut claimed,
         } = opened.assemble(identity, lane);
-        if let Some(known) = known {
-            daemon
+        let claudes = match known {
+            Some(known) => daemon
                 .agents
-                .take_over(known, server_runs_on, terminal_stays);
-        } else {
-            daemon.recall_stop();
-        }
+                .take_over(known, server_runs_on, terminal_stays),
+            None => {
+                daemon.recall_stop();
+                Vec::new()
+            }
+        };
         let (ask_next_daemon, next_daemons) = mpsc::channel(1);
         daemon
             .base
@@ -145,7 +147,7 @@ impl Bound {
             .take_next_daemons(ask_next_daemon);
         daemon.base.board = board;
         // Before the record says that nobody is here.
-        daemon.recall_claudes();
+        daemon.recall_claudes(claudes);
         first_words.say(&mut daemon, &mut claimed, server_runs_on);
         let Claimed {
             builder,

@@ -14,7 +14,7 @@
 //!
 //! | where | what | why there |
 //! |---|---|---|
-//! | `codex_lane::carried`, `core::delivery`'s `carried`, `adapters::codex::passed` | what each of them leaves, and takes on | only an owner sees its own fields; none knows that a process is what comes next |
+//! | `codex_lane::carried`, `claude_lane::carried`, `claude_processes`, `core::delivery`'s `carried`, `adapters::codex::passed` | what each of them leaves, and takes on | only an owner sees its own fields; none knows that a process is what comes next |
 //! | `adapters::fd_channel` | bytes and descriptors through a socket | it does not know which |
 //! | `event`, `run` | the request for a takeover wakes the loop | an event has one variant, and the loop one line, for each occasion |
 //! | `running` | what a daemon's host gets | a host waits for it as for the daemon's end |
@@ -39,6 +39,8 @@ use tokio::net::{TcpListener, UnixListener};
 
 use crate::adapters::codex::passed::{Passed, PassedText};
 use crate::adapters::fd_channel;
+use crate::daemon::agents::claude_lane::CarriedPair;
+use crate::daemon::agents::claude_processes::ClaudeProcess;
 use crate::daemon::agents::codex_lane::LaneState;
 use crate::daemon::agents::recent_writes::RecentWrites;
 use crate::daemon::start_error::StartError;
@@ -102,6 +104,17 @@ pub(in crate::daemon) struct CarriedState {
     pub(in crate::daemon) agents: Vec<(u32, Option<String>)>,
     #[serde(default)]
     pub(in crate::daemon) recent_writes: RecentWrites,
+    /// An older process does not tell.
+    #[serde(default)]
+    pub(in crate::daemon) claudes: CarriedClaudes,
+}
+
+/// What is known of Claude: its hooks tell what comes, and nobody tells again what was.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(in crate::daemon) struct CarriedClaudes {
+    pub(in crate::daemon) pairs: Vec<CarriedPair>,
+    pub(in crate::daemon) processes: Vec<(u32, ClaudeProcess)>,
 }
 
 /// The listeners, in use.

@@ -1,5 +1,6 @@
 //! [`LadderInput`]: what can come in about one Claude.
 
+use super::RungMessage;
 use crate::entry::{DeliveryResult, DeliveryWay};
 use crate::id::{EntryId, Seq};
 use crate::word::words;
@@ -49,6 +50,11 @@ pub enum LadderInput {
     /// A daemon starts: with the one before it this Claude worked, or none.
     Recalled {
         process: Option<u32>,
+    },
+    /// The doorbell of that Claude was rung for these by the daemon before.
+    WasRung {
+        /// The messages.
+        rung: Vec<RungMessage>,
     },
     /// A bridge is gone.
     Left {

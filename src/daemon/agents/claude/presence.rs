@@ -11,10 +11,11 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::adapters::process::{StartedProcess, age};
-use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, ClaudeState, LadderInput};
 use crate::core::entry::LifecycleEvent;
 use crate::core::id::RuntimeSession;
+use crate::daemon::agents::claude_lane::CarriedPair;
 use crate::daemon::attach::ConnId;
 use crate::daemon::base::clients::{Doorbell, Gone, Receiver};
 use crate::daemon::base::clock::now_ms;
@@ -37,8 +38,9 @@ const LOOK_PAUSE_MAX: Duration = Duration::from_secs(8);
 
 impl Daemon {
     /// A daemon starts, and the record tells of the one before: of which Claude of each pair is the
-    /// turn that hooks handed messages into, and who had its place.
-    pub(in crate::daemon) fn recall_claudes(&mut self) {
+    /// turn that hooks handed messages into, and who had its place. `carried`: what the one before
+    /// knew of those that were here.
+    pub(in crate::daemon) fn recall_claudes(&mut self, carried: Vec<CarriedPair>) {
         self.base.keep_places();
         for pair in self.deliveries.pairs_of_claude() {
             let known = self.base.recorder.world().agent(Agent::Claude);
@@ -52,6 +54,15 @@ impl Daemon {
             self.tell_ladder(&pair, LadderInput::Recalled { process: pid });
             if let Some(process) = process {
                 self.look_whether_ended(pair, process, LOOK_AGAIN);
+            }
+        }
+        for carried in carried {
+            let pair = carried.pair().clone();
+            // One that has ended meanwhile does not come back.
+            if self.base.clients.is_kept_for(&pair, carried.pid()) {
+                let (claude, ladder) = self.agents.claude.recall(carried);
+                self.claude_hears(&pair, claude);
+                self.tell_ladder(&pair, ladder);
             }
         }
     }
@@ -176,6 +187,7 @@ impl Daemon {
         };
         self.tell_ladder(&pair, attached);
         self.claude_attached(&pair, process);
+        self.agents.say_silence(&mut self.base);
     }
 
     pub(in crate::daemon) fn attach_doorbell(&mut self, conn: ConnId) {
@@ -186,8 +198,8 @@ impl Daemon {
             self.agents.claude_processes.bell_came(process);
         }
         self.hang_bell(&pair);
-        let is_away = |state: &ClaudeState| state.now().state == AgentState::Offline;
-        if self.agents.claude.state(&pair).is_none_or(is_away)
+        let state = self.agents.claude.state(&pair);
+        if state.is_none_or(ClaudeState::is_away)
             && !self.base.clients.is_kept_for_another(&pair, pid)
         {
             // Its bridge died, or comes yet.

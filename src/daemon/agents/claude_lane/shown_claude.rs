@@ -60,6 +60,12 @@ impl ClaudeLane {
         }
     }
 
+    /// Whether a tool of a pair's Claude is known to run.
+    pub(in crate::daemon) fn runs_tool(&self, pair: &RuntimeSession) -> bool {
+        let known = self.pairs.get(pair);
+        known.is_some_and(|pair| pair.turn.tools.is_any())
+    }
+
     /// No turn of a pair's Claude runs.
     pub(in crate::daemon) fn turn_ended(&mut self, pair: &RuntimeSession) {
         self.pair_mut(pair).turn = ShownClaude::default();

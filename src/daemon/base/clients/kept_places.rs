@@ -35,6 +35,12 @@ impl Clients {
         kept.is_some_and(|kept| process.is_some_and(|process| process != kept.claude))
     }
 
+    /// Whether the place of a pair is kept for this Claude.
+    pub fn is_kept_for(&self, pair: &RuntimeSession, claude: u32) -> bool {
+        let kept = self.kept.get(pair);
+        kept.is_some_and(|kept| kept.claude == claude)
+    }
+
     /// When a place is kept no longer, ms.
     pub(super) fn next_free_ms(&self) -> Option<i64> {
         self.kept.values().map(|kept| kept.until_ms).min()
