@@ -17,6 +17,7 @@ impl Daemon {
             WorkBeside::SpokenWords { ended } => self.words_were_not_read(ended),
             // What was made of the new session may have gone with what was there of the old one.
             WorkBeside::Deletion => {
+                self.base.operations.deletion_failed();
                 self.base.recorder.space().sweep().end();
                 self.base.renderings.changed();
             }
