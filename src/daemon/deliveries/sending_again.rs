@@ -204,7 +204,9 @@ impl Deliveries {
                 if let Some(message) =
                     message.filter(|_| daemon.deliveries.outbox.get(&id).is_none())
                 {
-                    daemon.deliveries.outbox.track_again(id.clone(), &message);
+                    let now_ms = daemon.base.clock.now_ms();
+                    let outbox = &mut daemon.deliveries.outbox;
+                    outbox.track_again(id.clone(), &message, now_ms);
                 }
                 daemon.claudes_hear(&ClaudeInput::SentAgain { id: id.clone() });
                 daemon.result_is_durable(id, DeliveryResult::Requeued);
