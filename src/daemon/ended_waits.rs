@@ -154,9 +154,9 @@ fn ended_words(world: &Snapshot, entry: &Entry, agent: Agent, id: &EntryId) -> O
     }
 }
 
-/// Whether the receiver, of whose pair an entry is, has it in a turn that is not known to have ended:
-/// the one of Codex's, or any of Claude's while it is not acknowledged. Behind that, in the turn in
-/// which Claude says so.
+/// Whether the receiver, of whose pair an entry is, has it in a turn that is not known to have
+/// ended: the one of Codex's, or any of Claude's while it is not acknowledged. Behind that, the one
+/// in which Claude says what the entry has.
 fn is_at_work(world: &Snapshot, entry: &Entry, receiver: Agent, id: &EntryId) -> bool {
     match (receiver, world.unsettled.get(id)) {
         (Agent::Codex, _) => world.in_turn.contains_key(id),

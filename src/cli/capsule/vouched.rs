@@ -93,8 +93,8 @@ impl Vouched {
                  is not as it was sealed"
             }
             Self::Foreign => {
-                "cited lines are of a part of the record that was not written here: nothing outside \
-                 of the project vouches for it"
+                "cited lines are of a part of the record that was not written here: nothing \
+                 outside of the project vouches for it"
             }
             Self::NotThere => "the record does not verify, or does not have the cited lines",
         }

@@ -36,8 +36,8 @@ impl EndedTurns {
         }
     }
 
-    /// The words of a turn that ended were read, or cannot be. What turns had that came to their end,
-    /// once no other ones are to be read: those may tell of what they had, too.
+    /// The words of a turn that ended were read, or cannot be. What turns had that came to their
+    /// end, once no other ones are to be read: those may tell of what they had, too.
     pub fn end_was_read(&mut self, pair: &RuntimeSession) -> Vec<EntryId> {
         let Some(turns) = self.0.get_mut(pair) else {
             return Vec::new();

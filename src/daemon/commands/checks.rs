@@ -48,9 +48,9 @@ pub(in crate::daemon) fn check_handles<T>(
     Ok(())
 }
 
-/// Refuses a note that would close a handoff of others: what names an open one closes it. The Claude
-/// of a pair may close what that pair's was given. What a Claude sent does not say of which pair it is
-/// itself, so that any may close it; there is one Codex for all.
+/// Refuses a note that would close a handoff of others: what names an open one closes it. What a
+/// pair's Claude was given, that pair's may close. What a Claude sent does not say of which pair it
+/// is itself, so that any may close it; there is one Codex for all.
 pub(super) fn check_may_close<T>(
     recorder: &Recorder<T>,
     by: &Party,

@@ -130,7 +130,7 @@ impl Daemon {
         self.delete_beside(deletion, DeletionWaiter::Answer(cleared, reply));
     }
 
-    /// A fault of ours cut short that the session before was deleted: what is left of it goes first.
+    /// A fault of ours cut the deletion of the session before short: what is left of it goes first.
     fn delete_rest(&mut self, wish: EndingWish, reply: ReplySender) {
         let ready = self.once_written(WaitingEnding::Asked(wish, reply));
         let Some(WaitingEnding::Asked(wish, reply)) = ready else {

@@ -41,8 +41,8 @@ impl Daemon {
         let _ = self.perform(Agent::Claude, effects);
     }
 
-    /// What Claude said could not be read. The turn that `ended` with it came to its end all the same;
-    /// a reading behind this one reads that too, and what the turn had waits for it.
+    /// What Claude said could not be read. The turn that `ended` with it came to its end all the
+    /// same; a reading behind this one reads that too, and what the turn had waits for it.
     pub(in crate::daemon) fn words_were_not_read(&mut self, ended: Option<RuntimeSession>) {
         self.agents.spoken.was_read();
         let Some(pair) = ended else {

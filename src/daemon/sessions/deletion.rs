@@ -9,8 +9,8 @@
 //! What comes meanwhile is recorded as ever: before the second step it is part of what is deleted;
 //! behind it, what long texts the next session keeps do not go ([`TextSweep`]). A start that finds
 //! the session's own file, which goes last, finishes the third step; so that it knows of it no
-//! other session ends before that. Where a fault of ours cuts the step short, the next wish to end a
-//! session has it taken once more, before that session ends.
+//! other session ends before that. Where a fault of ours cuts the step short, the next wish to end
+//! a session has it taken once more, before that session ends.
 //!
 //! [`TextSweep`]: crate::store::text_sweep::TextSweep
 
@@ -149,9 +149,9 @@ impl Deliveries {
         base.third_step(texts.session.clone(), Some(texts), queue)
     }
 
-    /// The same, where a fault of ours cut that short; `None` where the record names no such session.
-    /// To be called while nothing is on its way to the disk: what is kept from here on stays, and so
-    /// does what the record speaks of.
+    /// The same, where a fault of ours cut that short; `None` where the record names no such
+    /// session. To be called while nothing is on its way to the disk: what is kept from here on
+    /// stays, and so does what the record speaks of.
     pub(in crate::daemon) fn deletion_again(&mut self, base: &mut Base) -> Option<Deletion> {
         let before = base.recorder.world().predecessor.as_ref();
         let before = before.filter(|before| before.fate == Fate::Discarded)?;
