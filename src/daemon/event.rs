@@ -30,7 +30,7 @@ use crate::daemon::base::under_way::{UnderWay, WorkBeside};
 use crate::daemon::decisions::approval_texts::ReadApproval;
 use crate::daemon::decisions::approvals::AnswerNumber;
 use crate::daemon::deliveries::bodies::BodiesRead;
-use crate::daemon::sessions::carrying::SessionEnding;
+use crate::daemon::sessions::carrying::{EndingWish, SessionEnding};
 use crate::daemon::sessions::reopening::SealedTaskRead;
 use crate::store::erase::KeptTexts;
 use crate::store::ledger::WriterEvent;
@@ -390,9 +390,21 @@ pub struct DeletionAsked {
 /// A session that was deleted, as far as it could be.
 #[derive(Debug)]
 pub struct DeletionDone {
-    /// What its deletion came to.
-    pub cleared: Cleared,
-    pub reply: ReplySender,
+    /// Which.
+    pub session: SessionId,
+    /// What is still there, and why.
+    pub left: Vec<String>,
+    /// Who waited for that.
+    pub waited: DeletionWaiter,
     /// Until this is heard.
     pub under_way: UnderWay,
+}
+
+/// Who waits until a session is deleted.
+#[derive(Debug)]
+pub enum DeletionWaiter {
+    /// Who had it deleted, and hears so.
+    Answer(Cleared, ReplySender),
+    /// Who has the next one end, after a fault of ours had cut the deletion short.
+    Ending(EndingWish, ReplySender),
 }

@@ -268,7 +268,7 @@ impl Daemon {
             Event::SessionEnding(ending) => self.on_session_ending(*ending),
             Event::SealedTaskRead(found) => self.base.on_sealed_task_read(*found),
             Event::DeletionAsked(asked) => self.on_deletion_asked(asked),
-            Event::DeletionDone(done) => self.base.on_deletion_done(done),
+            Event::DeletionDone(done) => self.on_deletion_done(done),
             Event::Gate(fact) => self.decisions.on_gate(&mut self.base, fact),
             Event::WorkFailed { what, under_way } => {
                 drop(under_way);

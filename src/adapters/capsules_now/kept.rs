@@ -35,7 +35,7 @@ impl CapsulesNow {
             };
             let seq = line.entry.seq;
             let stored = (self.read)(seq)?.filter(|stored| stored.line == *text);
-            if stored.is_none() || seq <= self.world.foreign_through {
+            if stored.is_none() || self.world.is_foreign(seq) {
                 return Ok(false);
             }
         }

@@ -181,7 +181,8 @@ impl Backlog {
                 continue;
             };
             delivery.seq = message.seq;
-            // The record does not say any more who closed it.
+            // The record may not say any more who closed it: one of an older version does not, and
+            // of what had been asked for again before.
             delivery.withdrawn |= self.is_unwanted(&delivery.id);
             moved.moved.push(delivery.id.clone());
             self.place(delivery, offer);

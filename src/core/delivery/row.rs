@@ -91,6 +91,16 @@ impl MessageSnapshot {
             ..row
         }
     }
+
+    /// The same, of one that is taken in now: it waits from now on, by the clock of the machines of
+    /// delivery. Its entry has the time of the wall, which may have been set meanwhile, or was sent
+    /// long ago and is to be sent once more.
+    pub fn delivery_from(&self, id: EntryId, now_ms: i64) -> Delivery {
+        Delivery {
+            changed_ms: now_ms,
+            ..self.delivery(id)
+        }
+    }
 }
 
 impl Delivery {

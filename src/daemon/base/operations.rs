@@ -34,8 +34,19 @@ pub(in crate::daemon) struct Operations {
     failed_reads: FailedReads,
     /// The session ends once what has happened in it is on the disk; until when that is waited for.
     ending: Option<(WaitingEnding, Instant)>,
-    /// Of a session that has ended the files are being deleted, or that failed.
-    is_deleting: bool,
+    /// Whether of a session that has ended the files are being deleted.
+    deletion: DeletionState,
+}
+
+/// How far the deletion of a session that has ended is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum DeletionState {
+    /// There is none, or it was carried out.
+    #[default]
+    Over,
+    UnderWay,
+    /// A fault of ours cut it short.
+    Failed,
 }
 
 impl Operations {
@@ -115,17 +126,27 @@ impl Operations {
 
     /// The files of a session that has ended are being deleted beside the loop.
     pub(in crate::daemon) fn begin_deletion(&mut self) {
-        self.is_deleting = true;
+        self.deletion = DeletionState::UnderWay;
     }
 
     /// They were, as far as they could be.
     pub(in crate::daemon) fn deletion_over(&mut self) {
-        self.is_deleting = false;
+        self.deletion = DeletionState::Over;
     }
 
-    /// Whether they are; also where a fault of ours cut that short, and a start is to finish it.
+    /// A fault of ours cut that short.
+    pub(in crate::daemon) fn deletion_failed(&mut self) {
+        self.deletion = DeletionState::Failed;
+    }
+
+    /// Whether they are, or some may be left.
     pub(in crate::daemon) fn is_deleting(&self) -> bool {
-        self.is_deleting
+        self.deletion != DeletionState::Over
+    }
+
+    /// Whether some may be left that nobody deletes now.
+    pub(in crate::daemon) fn has_failed_deletion(&self) -> bool {
+        self.deletion == DeletionState::Failed
     }
 
     /// Whether something is being done beside the loop, or was done and nobody has heard of it.

@@ -49,7 +49,10 @@ pub enum WorkBeside {
     /// The project's rules are compared with what the agents were told.
     RulesLook,
     /// A transcript is searched for what Claude said.
-    SpokenWords,
+    SpokenWords {
+        /// The pair of which a turn came to its end with these words.
+        ended: Option<RuntimeSession>,
+    },
     /// The settings are read, or a change of them is written.
     Settings,
     /// The blocks in the instruction files are written.
@@ -114,7 +117,7 @@ impl WorkBeside {
         match self {
             Self::Rendering => "making the files about the agents' work",
             Self::RulesLook => "comparing the project's rules",
-            Self::SpokenWords => "reading what Claude said",
+            Self::SpokenWords { .. } => "reading what Claude said",
             Self::Settings => "reading or writing the settings",
             Self::ManagedBlocks => "writing the instruction files",
             Self::Carrying => "reading what the session leaves",
@@ -145,7 +148,7 @@ impl WorkBeside {
         match self {
             Self::Rendering => NoticeKey::RenderingFailed,
             Self::RulesLook => NoticeKey::RulesLookFailed,
-            Self::SpokenWords => NoticeKey::SpokenWordsFailed,
+            Self::SpokenWords { .. } => NoticeKey::SpokenWordsFailed,
             Self::Settings => NoticeKey::SettingsFailed,
             Self::ManagedBlocks => NoticeKey::ManagedBlocksFailed,
             Self::Carrying => NoticeKey::CarryingFailed,

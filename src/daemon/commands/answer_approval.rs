@@ -227,7 +227,7 @@ impl Base {
             Box::new(move |daemon, result| {
                 daemon.decisions.approvals.no_longer_answering(&id, number);
                 let recorded = result.map_err(Clone::clone).map(|stored| {
-                    track_recorded(&daemon.base.recorder, &mut daemon.deliveries.outbox, stored);
+                    track_recorded(&daemon.base, &mut daemon.deliveries.outbox, stored);
                     Reply::Recorded(Recorded::of(&stored[0].entry))
                 });
                 answer(reply, recorded);

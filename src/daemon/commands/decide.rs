@@ -158,11 +158,7 @@ impl Decisions {
             Box::new(move |daemon, result| {
                 daemon.decisions.deciding.end(&proposal_id);
                 let recorded = result.unwrap_or_default();
-                track_recorded(
-                    &daemon.base.recorder,
-                    &mut daemon.deliveries.outbox,
-                    recorded,
-                );
+                track_recorded(&daemon.base, &mut daemon.deliveries.outbox, recorded);
                 let Some(reply) = reply else {
                     if let Err(refusal) = result {
                         tracing::warn!(code = %refusal.code, "an approval could not be recorded");

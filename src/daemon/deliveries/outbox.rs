@@ -190,7 +190,7 @@ impl Outbox {
         message: &MessageSnapshot,
         now_ms: i64,
     ) {
-        self.track(id.clone(), message);
+        self.track(id.clone(), message, now_ms);
         self.backlog.apply(&id, DeliveryFact::Unknowable, now_ms);
     }
 
@@ -224,20 +224,24 @@ impl Outbox {
             let message = world.unsettled.get(id);
             message.is_some_and(|message| is_beyond(max, message))
         });
-        // The record does not say since when they wait now.
         let rows = gone.iter().filter_map(|id| self.get(id).cloned());
-        let rows: Vec<Delivery> = rows.collect();
+        self.keep_since_when(rows.collect());
+    }
+
+    /// The record does not say since when these wait now.
+    fn keep_since_when(&mut self, rows: Vec<Delivery>) {
         if !rows.is_empty()
             && let Err(error) = self.begin(rows)
         {
-            tracing::warn!(%error, "a start would let expire what was let go");
+            tracing::warn!(%error, "a start would let expire what has not waited for long");
         }
     }
 
     /// Takes a message in that was just recorded.
-    pub fn track(&mut self, id: EntryId, message: &MessageSnapshot) {
+    pub fn track(&mut self, id: EntryId, message: &MessageSnapshot, now_ms: i64) {
         self.ahead.recorded(&id);
-        self.backlog.insert(message.delivery(id.clone()));
+        let row = message.delivery_from(id.clone(), now_ms);
+        self.backlog.insert(row);
         if is_beyond(self.answers_max, message) {
             self.backlog.keep_back(&id);
         }
@@ -350,10 +354,12 @@ impl Outbox {
     }
 
     /// Takes a message in again that was settled and is to be sent once more.
-    pub fn track_again(&mut self, id: EntryId, message: &MessageSnapshot) {
+    pub fn track_again(&mut self, id: EntryId, message: &MessageSnapshot, now_ms: i64) {
         // Or a start would take the row of the attempt before for one of now.
         self.remove_now();
-        self.backlog.insert_again(message.delivery(id));
+        let row = message.delivery_from(id.clone(), now_ms);
+        self.backlog.insert_again(row);
+        self.keep_since_when(self.get(&id).cloned().into_iter().collect());
     }
 
     /// The message's row.

@@ -899,15 +899,6 @@ fn what_a_turn_had_is_read_once_the_words_of_all_turns_that_ended_were() {
     assert_eq!(ended.end_was_read(&pair), [], "the other turn's come");
     assert_eq!(ended.end_was_read(&pair), [id()]);
     assert!(!ended.is_reading_end(&pair));
-
-    ended.reads_end(&pair);
-    let told = LadderInput::TurnWorked {
-        rests: false,
-        is_read: false,
-    };
-    ended.keep_unread(&pair, &told, &way.backlog);
-    assert_eq!(ended.ends_are_lost(), [id()], "nobody reads them any more");
-    assert_eq!(ended.end_was_read(&pair), []);
 }
 
 #[test]
