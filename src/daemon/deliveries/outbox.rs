@@ -44,8 +44,7 @@ pub struct Outbox {
     /// Rows of messages that are being recorded.
     ahead: RowsAhead,
     /// Settled messages: their rows are removed before the next write, so that this costs no write
-    /// of its own. Until then a start finds the rows, and drops them because their messages are
-    /// settled.
+    /// of its own. A start that still finds a row drops it because its message is settled.
     unforgotten: Vec<EntryId>,
     /// The log says that removals wait, and the writer has taken none since.
     is_wait_logged: bool,
