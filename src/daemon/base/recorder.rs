@@ -109,7 +109,7 @@ pub(in crate::daemon) struct Recorder<T> {
     /// The round in which facts are sent to the writer: once one has failed, it records no later
     /// fact of that round.
     round: u64,
-    /// The last append at the time when the refused facts were last sent again.
+    /// How far the writer had been asked when it was last given what the disk had refused.
     tried_again: Asked,
     /// The last append failed, and none has succeeded since.
     is_refusing: bool,
@@ -129,7 +129,7 @@ pub(in crate::daemon) struct Recorder<T> {
     lost_texts: HashSet<EntryId>,
 }
 
-/// The last append that the writer had been sent at some moment.
+/// A moment, by how far the writer had been asked then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::daemon) struct Asked(u64);
 
