@@ -1,4 +1,4 @@
-//! [`CliContext`]: what every verb of a project is given.
+//! [`CliContext`]: what every verb of a project receives.
 
 use super::output::Output;
 use crate::host::ProjectContext;

@@ -1,7 +1,7 @@
-//! [`start`]: the log of the verbs that live long, in `state/contextrelay.log`.
+//! [`start`]: the log of the long-running verbs, in `state/contextrelay.log`.
 //!
 //! The file is 0600, never opened through a link, and bounded: above [`LOG_BYTES_MAX`] it becomes
-//! `contextrelay.log.1`, which replaces the one before.
+//! `contextrelay.log.1`, which replaces the previous one.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};

@@ -1,4 +1,4 @@
-//! [`run`]: one command line from its words to its exit code. Delegates, and does nothing itself.
+//! [`run`]: one command line, from its words to its exit code. Only delegates.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

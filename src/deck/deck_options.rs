@@ -1,4 +1,4 @@
-//! [`DeckOptions`]: what a deck is given, and how it reads what lies on the disk.
+//! [`DeckOptions`]: what a deck receives, and how it reads the disk.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -1,4 +1,4 @@
-//! Model to view. Pure: the time is an argument, nothing is asked.
+//! Model to view. Pure: the time is an argument, and nothing is read.
 
 mod agents;
 mod alarms;

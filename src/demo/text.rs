@@ -1,4 +1,4 @@
-//! [`run_as_text`]: the demo without a terminal. The timeline as lines, from the record itself.
+//! [`run_as_text`]: the demo without a terminal: the timeline as lines, from the record itself.
 
 use std::path::PathBuf;
 use std::time::Duration;

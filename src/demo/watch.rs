@@ -1,6 +1,6 @@
-//! [`Watch`]: a reading client of the daemon in this process, to wait for what the story needs.
+//! [`Watch`]: a reading client of the daemon in this process, which waits for what the story needs.
 //!
-//! Never changes anything: what the agents do goes through their own doors.
+//! Never changes anything: the agents act through their own interfaces.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! [`Record`]: a long ledger as a working pair leaves it, written straight from sealed lines. By
-//! way of the daemon a million entries would take the disk an hour. [`RecordEnd`]: what a test
-//! wants at its end.
+//! [`Record`]: a long ledger as a working pair leaves it, written directly from sealed lines;
+//! through the daemon, a million entries would take an hour of disk time. [`RecordEnd`]: the
+//! entries that a test wants at its end.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _};

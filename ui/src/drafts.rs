@@ -1,4 +1,4 @@
-//! [`Drafts`]: what was being written when it was put away; nothing typed is lost.
+//! [`Drafts`]: texts that were put away unfinished; nothing typed is lost.
 
 use std::collections::{BTreeMap, VecDeque};
 

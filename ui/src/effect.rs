@@ -1,4 +1,4 @@
-//! [`Effect`]: what the deck wants done. It does nothing itself.
+//! [`Effect`]: what the deck wants done. The deck itself does nothing.
 
 use crate::model::{
     Agent, AlikeTo, CapsuleAlong, CapsuleReader, Chips, EntryPlace, FoundSnippet, Party,

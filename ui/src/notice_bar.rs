@@ -1,4 +1,4 @@
-//! The lines above the hint bar, in which a notice stands for a while, or what became of the last
+//! The lines above the hint bar, which show a notice for a while, or the outcome of the last
 //! message.
 
 use ratatui::buffer::Buffer;

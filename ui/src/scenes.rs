@@ -1,5 +1,5 @@
-//! Named example worlds: [`Scene`]. Snapshot tests, pictures and a deck that is shown without a
-//! daemon use the same ones.
+//! Named example worlds: [`Scene`]. Snapshot tests, pictures and a deck without a daemon use the
+//! same ones.
 
 mod agent_work;
 mod agents;

@@ -2,7 +2,7 @@
 //! terminal's screen (a `vt100` parser behind a PTY) give the same picture.
 //!
 //! Each run of cells of one style is one `<text>` with an `x` for every cell, so that columns
-//! cannot drift whatever font there is.
+//! cannot drift in any font.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! What was kept of a task: masked again, by rules that are newer than it; and whether the record has
-//! what a capsule cites.
+//! The kept copy of a task: masked again by rules that are newer than it, and whether the record
+//! contains what a capsule cites.
 
 use std::io;
 

@@ -1,10 +1,10 @@
-//! `disableAllHooks`: the switch in Claude's settings that takes our hooks away, and with them every
-//! rule; whether it is set ([`hooks_off`]), and a launch that no file of a project can switch
-//! ([`keep_hooks`]).
+//! `disableAllHooks`: the switch in Claude's settings that turns our hooks off, and with them every
+//! rule. [`hooks_off`] says whether it is set; [`keep_hooks`] prepares a launch in which no file of
+//! a project can set it.
 //!
-//! One line that a shell of Claude's writes into `.claude/settings.local.json` is enough, and counts
-//! from the next call of a tool. What `--settings` says comes before every file of a project's and
-//! of the person's (Claude Code 2.1.330, observed), and not before what is managed for the machine.
+//! One line that Claude's shell writes into `.claude/settings.local.json` is enough, and it takes
+//! effect at the next tool call. `--settings` overrides every settings file of the project and of
+//! the person (Claude Code 2.1.330, observed), but not those managed for the machine.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

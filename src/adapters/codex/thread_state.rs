@@ -1,4 +1,4 @@
-//! [`ThreadState`]: what outlives a connection and an app-server, and goes on to the next owner.
+//! [`ThreadState`]: what outlives a connection and an app-server, and passes to the next owner.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

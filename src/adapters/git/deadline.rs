@@ -1,4 +1,4 @@
-//! [`GitDeadline`]: until when git may take.
+//! [`GitDeadline`]: the deadline for git.
 
 use std::time::{Duration, Instant};
 

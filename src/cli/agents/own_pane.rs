@@ -1,4 +1,4 @@
-//! [`pane`]: our own program in a tmux pane; [`beside_us`], an agent's.
+//! [`pane`]: our own program in a tmux pane; [`beside_us`]: an agent in one.
 
 use std::ffi::OsString;
 

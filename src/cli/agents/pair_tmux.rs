@@ -1,4 +1,4 @@
-//! The pair's own tmux server, and what keeps a pane whose program has ended.
+//! The pair's own tmux server, and what keeps a pane open after its program has ended.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

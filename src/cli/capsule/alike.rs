@@ -1,4 +1,4 @@
-//! [`chosen`]: the person ticks what goes along with a task.
+//! [`chosen`]: the person ticks what a task takes along.
 
 use std::io::{IsTerminal as _, stdin};
 

@@ -1,4 +1,4 @@
-//! [`apply`]: a capsule from elsewhere is kept, and the record tells of that.
+//! [`apply`]: keeps a capsule from elsewhere, and records that.
 
 use std::time::Duration;
 

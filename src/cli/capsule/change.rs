@@ -1,4 +1,4 @@
-//! The operator's word on tasks: `new`, `use`, `close`, `reopen`.
+//! The operator's changes to tasks: `new`, `use`, `close`, `reopen`.
 
 use std::io::{IsTerminal as _, stdin, stdout};
 

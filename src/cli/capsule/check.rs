@@ -1,4 +1,4 @@
-//! `ctxrelay capsule check`: whether what a capsule says of the work tree is still so.
+//! `ctxrelay capsule check`: whether what a capsule says of the work tree still holds.
 
 use serde_json::{Value, json};
 

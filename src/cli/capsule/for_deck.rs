@@ -1,4 +1,4 @@
-//! What the deck reads of tasks, and writes of them: as `list`, `show`, `export` and `handoff` do.
+//! What the deck reads and writes of tasks, as `list`, `show`, `export` and `handoff` do.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `ctxrelay capsule handoff`: a task as a text for somebody who goes on with it.
+//! `ctxrelay capsule handoff`: a task as a text for somebody who continues it.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
-//! `ctxrelay capsule import`: a capsule from elsewhere is checked, shown, and with `--apply` kept.
+//! `ctxrelay capsule import`: checks and shows a capsule from elsewhere, and keeps it with
+//! `--apply`.
 //!
-//! Nothing in it is run or believed, and nothing but its file and one entry of the record comes of
-//! it.
+//! Nothing in it is run or believed; the import leaves only its file and one entry of the record.
 
 use std::path::{Path, PathBuf};
 

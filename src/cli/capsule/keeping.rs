@@ -1,5 +1,4 @@
-//! What is kept of a task: as it stands when it is closed or goes out, which it is held against from
-//! then on.
+//! Keeps a copy of a task when it is closed or exported; from then on the task is compared with it.
 
 use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::cli::connection::record_now::RecordNow;

@@ -1,8 +1,8 @@
-//! [`CapsuleMaker`]: the capsules of this project, made and kept.
+//! [`CapsuleMaker`]: makes and keeps the capsules of this project.
 //!
-//! Agents can write where they are kept. A kept file of the project's own is taken only where the
-//! record, or a session that it leads back to, tells its digest; one from elsewhere only as it was
-//! imported.
+//! Agents can write to the folder in which they are kept. A kept file of the project's own is used
+//! only if the record, or a session that it leads back to, has its digest; a file from elsewhere
+//! only if it is unchanged since its import.
 
 use std::rc::Rc;
 use std::sync::Arc;

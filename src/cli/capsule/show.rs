@@ -1,4 +1,4 @@
-//! `ctxrelay capsule show`: one task, as its capsule says it.
+//! `ctxrelay capsule show`: one task, as its capsule has it.
 
 use serde_json::json;
 

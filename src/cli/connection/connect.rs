@@ -1,7 +1,7 @@
 //! [`runtime`], [`control`] and [`operator`]: the ways to a running daemon.
 //!
-//! A verb asks once and goes: the first failed attempt to connect is its answer, where the
-//! agents' clients redial for ever.
+//! A verb tries once: the first failed attempt to connect is its answer, where the agents' clients
+//! redial for ever.
 
 use std::pin::Pin;
 use std::sync::Arc;

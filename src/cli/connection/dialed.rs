@@ -1,4 +1,4 @@
-//! [`Dialed`]: the daemon as a verb found it, for all that the verb asks.
+//! [`Dialed`]: the daemon as a verb found it, for all calls of that verb.
 
 use std::rc::Rc;
 

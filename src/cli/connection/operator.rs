@@ -1,8 +1,8 @@
-//! [`ask`]: one command of the operator, from a terminal of the operator's own.
+//! [`ask`]: one command of the operator, from the operator's own terminal.
 //!
-//! The daemon checks again who connects (`SO_PEERCRED` on the socket); what is refused here would
-//! mostly be refused there too, but here the person learns why. ADVISORY by itself: a process of
-//! the same user can take these variables away.
+//! The daemon checks the caller again (`SO_PEERCRED` on the socket) and would refuse mostly the
+//! same; but a refusal here tells the person why. ADVISORY by itself: a process of the same user
+//! can remove these variables.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;

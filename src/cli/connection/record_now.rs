@@ -1,5 +1,5 @@
-//! [`RecordNow`]: the record as it is now, to read a few lines of it: from the daemon,
-//! which has all of it in memory, or from the disk where none can be asked.
+//! [`RecordNow`]: the current record, for reading a few of its lines: from the daemon, which has
+//! all of it in memory, or from the disk if no daemon can be asked.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! [`StateElsewhere`]: the daemon of this project has its state in another folder than we look in.
+//! [`StateElsewhere`]: this project's daemon keeps its state in another folder than we look in.
 
 use crate::cli::connection::lock_owner::owner;
 use crate::cli::exit::Failure;

@@ -1,4 +1,4 @@
-//! `ctxrelay approvals …`: what the agents ask the person before they go on.
+//! `ctxrelay approvals …`: the requests that the agents make to the person before they go on.
 
 use clap::Subcommand;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `ctxrelay handoff close`: the operator's word that a handoff, or a question, is over.
+//! `ctxrelay handoff close`: the operator closes a handoff or a question.
 
 use clap::Subcommand;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `ctxrelay queue drain` and `ctxrelay queue rebuild`: what is done with the whole outbox.
+//! `ctxrelay queue drain` and `ctxrelay queue rebuild`: operations on the whole outbox.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! [`QueueNames`]: what the deck calls a message on its way, and the first words of it.
+//! [`QueueNames`]: the deck's name for a message on its way, and its first words.
 
 use std::collections::HashMap;
 

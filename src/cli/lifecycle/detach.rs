@@ -1,7 +1,7 @@
 //! [`start`] and [`ensure`]: a daemon in the background.
 //!
-//! The child says on its standard output, in one line of JSON, that it is ready or why it cannot
-//! be; nothing has to be guessed from its being alive.
+//! The child reports on its standard output, in one line of JSON, that it is ready or why it cannot
+//! be; nothing has to be inferred from the fact that it runs.
 
 use std::io::{self, BufRead as _, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -1,7 +1,8 @@
 //! `ctxrelay kill`: ends the daemon and leaves the `killed` sentinel. An operator command.
 //!
-//! Depends on nothing that a broken daemon could hold up: the process of one that cannot be asked
-//! is known by the owner's lock and gets a signal, once the sentinel keeps others from starting.
+//! It depends on nothing that a broken daemon could block: if the daemon does not answer, the
+//! owner's lock names its process, which gets a signal once the sentinel keeps others from
+//! starting.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! [`replace`]: this program goes on in place of the daemon that runs; and [`offer`], which asks the
-//! operator when the two are not the same program.
+//! [`replace`]: this program takes over from the running daemon; [`offer`]: asks the operator about
+//! it if the two are not the same program.
 
 use std::time::Duration;
 

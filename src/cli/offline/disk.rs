@@ -1,6 +1,6 @@
 //! What is known of a project without a daemon: [`current`], [`status`].
 //!
-//! Reads, and never writes, locks or mends.
+//! Only reads; never writes, locks or repairs.
 
 use std::io;
 use std::path::{Path, PathBuf};

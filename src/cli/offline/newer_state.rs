@@ -1,4 +1,5 @@
-//! [`newer_state`]: what a later version of this program wrote, so that no daemon of this one starts.
+//! [`newer_state`]: files of a later version of this program, which keep this one's daemon from
+//! starting.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;

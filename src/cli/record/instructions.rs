@@ -1,4 +1,4 @@
-//! `ctxrelay instructions`: which rules of the project's files each agent has, and how. Reads only.
+//! `ctxrelay instructions`: which of the project's rules each agent receives, and how. Read-only.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
 //! `ctxrelay recover`: where the work stands, what went wrong, what is open, and how each agent
-//! goes on. Reads only.
+//! goes on. Read-only.
 
 mod contexts;
 mod counted_latest;

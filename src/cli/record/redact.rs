@@ -1,4 +1,4 @@
-//! `ctxrelay redact --check FILE`: what the record would hold of a text.
+//! `ctxrelay redact --check FILE`: what the record would contain of a text.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `ctxrelay` alone: the deck of this project, hosting the daemon or attached to it.
+//! `ctxrelay` alone: the deck of this project, which hosts the daemon or attaches to it.
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! [`DeckScreen`]: the screen of a deck on this terminal, and what every deck here is given.
+//! [`DeckScreen`]: the screen of a deck on this terminal, and what every deck here receives.
 
 use std::future::ready;
 use std::path::Path;

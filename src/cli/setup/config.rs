@@ -1,4 +1,4 @@
-//! `ctxrelay config …`: what `config.json` may say, and what of it counts.
+//! `ctxrelay config …`: what `config.json` may contain, and which part of it is in force.
 
 use clap::Subcommand;
 use serde_json::{Value, json};

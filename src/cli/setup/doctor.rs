@@ -1,4 +1,4 @@
-//! `ctxrelay doctor`: checks, each a sentence with the next step. Leaves everything as it was.
+//! `ctxrelay doctor`: checks, each a sentence with the next step. Changes nothing.
 
 mod check;
 mod programs;

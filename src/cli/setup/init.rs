@@ -1,4 +1,4 @@
-//! `ctxrelay init`: a project made ready. May be repeated.
+//! `ctxrelay init`: prepares a project. Can be repeated.
 
 use std::io::IsTerminal as _;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `ctxrelay trust`: what of `config.json` has power and waits for the operator, as a diff; and the
-//! operator's yes.
+//! `ctxrelay trust`: the parts of `config.json` that have power and wait for the operator, as a
+//! diff; and the operator's agreement.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! `ctxrelay uninit`: takes back what `init` did. The record goes only when it is asked for by
-//! name, because it cannot be brought back.
+//! `ctxrelay uninit`: undoes what `init` did. The record is removed only if it is named, because it
+//! cannot be restored.
 
 use std::fs;
 use std::io::ErrorKind;

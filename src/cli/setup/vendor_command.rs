@@ -1,5 +1,4 @@
-//! [`vendor_command`]: one of an agent's own commands, by which we come into its settings and leave
-//! them.
+//! [`vendor_command`]: one of an agent's own commands, which adds us to its settings or removes us.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! [`Masking`]: the redaction rules of `config.json`, by which a command masks what it tells.
+//! [`Masking`]: the redaction rules of `config.json`, by which a command masks its output.
 
 use crate::cli::exit::Failure;
 use crate::core::redact::{OwnRules, Redactor};

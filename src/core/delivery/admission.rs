@@ -13,11 +13,11 @@ const REMEMBERED_MAX: usize = 100;
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admission {
-    /// It is new. Say [`Admissions::admitted`] or [`Admissions::refused`] afterwards.
+    /// It is new. Call [`Admissions::admitted`] or [`Admissions::refused`] afterwards.
     New,
-    /// The same was recorded under this id a moment ago.
+    /// The same request was recorded under this id a moment ago.
     Same(EntryId),
-    /// The same is being recorded under this id; what becomes of it is not decided.
+    /// The same request is being recorded under this id; its outcome is open.
     Undecided(EntryId),
 }
 
@@ -29,7 +29,7 @@ struct RecentRequest<K> {
     recorded: bool,
 }
 
-/// Requests of the last minutes.
+/// The requests of the last minutes.
 #[derive(Debug)]
 pub struct Admissions<K> {
     same_for_ms: i64,

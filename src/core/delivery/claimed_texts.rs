@@ -4,8 +4,8 @@ use super::{Backlog, CodexInput, LadderInput, LaterInput};
 use crate::agent::Agent;
 use crate::id::{AttemptId, EntryId};
 
-/// The messages that an agent gets by one answer, each with the attempt by which it leaves. They
-/// are [claimed](Backlog::claim) until it is known whether somebody took them.
+/// The messages that an agent gets in one answer, each with the attempt by which it leaves. They
+/// are [claimed](Backlog::claim) until it is known whether anybody took them.
 #[derive(Debug, Clone, Default)]
 pub struct ClaimedTexts(Vec<(EntryId, Option<AttemptId>)>);
 

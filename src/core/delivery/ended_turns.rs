@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{Backlog, LadderInput};
 use crate::id::{EntryId, RuntimeSession};
 
-/// Turns of Claude's that came to their end, and whose words are still being read: these may say
-/// that another hook blocked what was added to a prompt.
+/// Turns of Claude's that have ended, and whose words are still being read: these may show that
+/// another hook blocked what our hooks added to a prompt.
 #[derive(Debug, Default)]
 pub struct EndedTurns(BTreeMap<RuntimeSession, TurnsOfPair>);
 

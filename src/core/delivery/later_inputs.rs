@@ -9,7 +9,7 @@ use super::{ClaudeInput, CodexInput, LadderInput, LimitInput};
 use crate::agent::Agent;
 use crate::id::{EntryId, RuntimeSession};
 
-/// What a machine is told.
+/// An input for one machine, or for several.
 #[derive(Debug)]
 pub enum LaterInput {
     /// The lane to Codex.
@@ -28,7 +28,7 @@ pub enum LaterInput {
     News,
 }
 
-/// What the machines are still to be told.
+/// Inputs that the machines get after what is being done.
 #[derive(Debug, Default)]
 pub struct LaterInputs(VecDeque<LaterInput>);
 

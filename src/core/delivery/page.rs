@@ -8,14 +8,14 @@
 use super::Delivery;
 use crate::id::{EntryId, Seq};
 
-/// A place in what waits for an agent.
+/// A position in the messages that wait for an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessageCursor {
-    /// Repeats up to this place were on earlier pages.
+    /// Repeats up to this position were on earlier pages.
     pub after: Seq,
-    /// The last repeat of this walk; `None`: whatever is one now.
+    /// The last repeat of this walk; `None`: the last one at present.
     pub until: Option<Seq>,
-    /// The message in whose middle the page before ended.
+    /// The message in whose middle the previous page ended.
     pub cut: Option<CutMessage>,
 }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 /// How many are remembered: more than can matter for a late fact.
 pub(in crate::daemon) const REMEMBERED_MAX: usize = 256;
 
-/// A map that forgets its oldest.
+/// A map with a limit, which drops its oldest entry.
 #[derive(Debug)]
 pub(in crate::daemon) struct BoundedMap<K, V> {
     map: HashMap<K, V>,

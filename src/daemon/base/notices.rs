@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::wire::status::NoticeKey;
 
 /// Sentences for the operator that hold now, in the order of their keys: the deck has one line for
-/// them. Each is under its own key, so that a repeated fault is one line and not a flood.
+/// them. Each has its own key, so a repeated fault is one sentence and not a flood.
 #[derive(Debug, Clone, Default)]
 pub struct Notices(BTreeMap<NoticeKey, String>);
 

@@ -20,19 +20,19 @@ const ENDING_WAIT: Duration = Duration::from_secs(5);
 /// How, when and for whom the daemon ends.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Operations {
-    /// What of ours failed, so that it ends; told to the holders of a handle, too.
+    /// Our fault because of which it ends; the holders of a handle learn it, too.
     fault: FaultSlot,
     stopping: Option<Stop>,
     takeover: TakeoverProgress,
-    /// Since when nobody needs it.
+    /// Since when nobody has needed it.
     idle_since: Option<Instant>,
-    /// Held by what is being done beside the loop.
+    /// Held by all work beside the loop.
     beside: Arc<()>,
-    /// Held by what of that belongs to the end of a session.
+    /// Held by the part of that work that belongs to the end of a session.
     ending_beside: Arc<()>,
-    /// The reads beside the loop that panicked the last time.
+    /// The kinds of reads beside the loop whose last read panicked.
     failed_reads: FailedReads,
-    /// The session ends once what has happened in it is on the disk; until when that is waited for.
+    /// The session ends once everything in it is on the disk; the deadline of that wait.
     ending: Option<(WaitingEnding, Instant)>,
     /// Whether of a session that has ended the files are being deleted.
     deletion: DeletionState,

@@ -31,38 +31,38 @@ const AT_ONCE: usize = 2;
 /// One more is refused; what others asked for does not count. As many calls as a connection takes.
 const READS_MAX: usize = 64;
 
-/// The places for reads.
+/// The slots for reads beside the loop.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Readers {
     record: Turns,
     git: Turns,
 }
 
-/// The places for reads of one kind.
+/// The slots for reads of one kind.
 #[derive(Debug)]
 struct Turns {
     lines: Lines,
     turns: Arc<Semaphore>,
 }
 
-/// Of each client that reads, its line.
+/// The line of each client that reads.
 type Lines = Arc<Mutex<HashMap<ConnId, Line>>>;
 
 /// The reads of one client.
 #[derive(Debug)]
 struct Line {
     reads: usize,
-    /// Whose turn it is among them, in the order of the asking.
+    /// Whose turn it is among them, in the order of the requests.
     first: Arc<Semaphore>,
 }
 
-/// A place in the line of a client, given back when the read is answered.
+/// A place in the line of a client, returned when the read is answered.
 struct Place {
     lines: Lines,
     client: ConnId,
 }
 
-/// A read's turn, and the one of its client. Given back when the thread that reads ends.
+/// A read's turn, and its turn among those of its client. Returned when the reading thread ends.
 struct Turn {
     _first: Option<OwnedSemaphorePermit>,
     _turn: Option<OwnedSemaphorePermit>,

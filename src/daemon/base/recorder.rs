@@ -49,13 +49,13 @@ use crate::store::search::Search;
 /// How many of the latest entries are kept in memory for reading context.
 const RECENT_ENTRIES_MAX: usize = 1000;
 
-/// What a recorder is made of.
+/// The parts from which a recorder is built.
 pub(in crate::daemon) struct RecorderParts {
     /// The project's folders.
     pub(in crate::daemon) dirs: ProjectDirs,
     /// Open for writing.
     pub(in crate::daemon) ledger: Ledger,
-    /// What masks secrets in what is written.
+    /// Masks secrets in what is written.
     pub(in crate::daemon) redactor: Arc<Redactor>,
     /// What writes down, beside the ledger, how far it has come.
     pub(in crate::daemon) keepers: Keepers,
@@ -65,9 +65,9 @@ pub(in crate::daemon) struct RecorderParts {
     pub(in crate::daemon) world: Snapshot,
     /// Its latest entries, in their order.
     pub(in crate::daemon) recent: VecDeque<Arc<Stored>>,
-    /// Makes what the writer of a next session tells the loop through.
+    /// Makes the channel by which the writer of a next session reports to the loop.
     pub(in crate::daemon) writer_events: WriterEvents,
-    /// Set once the project's folder is not where it was.
+    /// Set once the project's folder is no longer in its place.
     pub(in crate::daemon) disowned: Arc<AtomicBool>,
 }
 
@@ -80,11 +80,11 @@ pub(in crate::daemon) struct Keepers {
     pub(in crate::daemon) checkpoints: CheckpointKeeper,
     /// The full text of the session.
     pub(in crate::daemon) search: Search,
-    /// The room on the disk.
+    /// The free space on the disk.
     pub(in crate::daemon) space: Arc<DiskSpace>,
 }
 
-/// The owner of the record and of the world that is folded from it.
+/// The owner of the record and of the world folded from it.
 pub(in crate::daemon) struct Recorder<T> {
     dirs: ProjectDirs,
     ledger: Ledger,
@@ -94,20 +94,20 @@ pub(in crate::daemon) struct Recorder<T> {
     world: Arc<Snapshot>,
     recent: VecDeque<Arc<Stored>>,
     writer_events: WriterEvents,
-    /// What the writer has been given and has not answered, by token.
+    /// Appends that the writer has not answered, by token.
     pending: HashMap<u64, Pending<T>>,
     /// What the loop has to do, in its order.
     actions: VecDeque<RecorderAction<T>>,
     next_token: u64,
     /// Facts that the disk refused, in their order.
     unwritten: Vec<Unwritten<T>>,
-    /// What is said behind the facts when this daemon ends.
+    /// The entry that is written after the facts when this daemon ends.
     last_words: Option<Entry>,
-    /// Facts that were given up, of which the record does not tell yet.
+    /// Facts that were given up, which the record does not mention yet.
     lost: Option<LostFacts>,
     write_again_at: Option<Instant>,
-    /// The round in which facts are given to the writer: it records none behind one of the same
-    /// round that failed.
+    /// The round in which facts are sent to the writer: once one has failed, it records no later
+    /// fact of that round.
     round: u64,
     /// How far the writer had been asked when it was last given what the disk had refused.
     tried_again: AskedUntil,
@@ -117,26 +117,26 @@ pub(in crate::daemon) struct Recorder<T> {
     is_outage_told: bool,
     /// The record has, or is to have, an entry on the outage.
     is_outage_noted: bool,
-    /// When the disk had all again that it had refused.
+    /// When the disk had accepted everything again that it had refused.
     outage_ended_at: Option<Instant>,
     /// The session's file was taken away, and nothing has been recorded since.
     is_ledger_gone: bool,
     /// The writer has failed: nothing can be recorded any more.
     is_writer_gone: bool,
-    /// The project's folder is not where it was: nothing is written there any more.
+    /// The project's folder is no longer in its place: nothing is written there any more.
     disowned: Arc<AtomicBool>,
-    /// Entries of which the record says already that their whole text is lost.
+    /// Entries whose whole text is lost, as the record already says.
     lost_texts: HashSet<EntryId>,
 }
 
-/// How far the writer had been asked at a moment.
+/// A moment, by how far the writer had been asked then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::daemon) struct AskedUntil(u64);
 
 /// A batch that is being written.
 struct Pending<T> {
     then: Option<T>,
-    /// The entries of a fact, which is tried again when the disk refuses it.
+    /// The entries of a fact, which is sent again when the disk refuses it.
     fact: Option<Vec<Entry>>,
     /// It has waited for the disk before: it keeps its place.
     is_again: bool,
@@ -152,9 +152,9 @@ impl<T> Pending<T> {
     }
 }
 
-/// A fact that waits for the disk.
+/// A fact that waits until the disk accepts it.
 struct Unwritten<T> {
-    /// By which it has its place among the others.
+    /// Determines its place among the others.
     token: u64,
     entries: Vec<Entry>,
     then: Option<T>,
@@ -223,7 +223,7 @@ impl<T> Recorder<T> {
         &self.recent
     }
 
-    /// What masks secrets in what is written.
+    /// Masks secrets in what is written.
     pub(in crate::daemon) fn redactor(&self) -> &Arc<Redactor> {
         &self.redactor
     }
@@ -233,7 +233,7 @@ impl<T> Recorder<T> {
         &self.keepers.search
     }
 
-    /// The room on the disk.
+    /// The free space on the disk.
     pub(in crate::daemon) fn space(&self) -> &Arc<DiskSpace> {
         &self.keepers.space
     }
@@ -379,7 +379,7 @@ impl<T> Recorder<T> {
         self.is_ledger_gone
     }
 
-    /// The project's folder is not where it was: nothing is written there any more.
+    /// The project's folder is no longer in its place: nothing is written there any more.
     pub(in crate::daemon) fn disown(&self) {
         self.disowned.store(true, Ordering::Release);
     }

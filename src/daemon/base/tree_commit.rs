@@ -23,7 +23,7 @@ use crate::daemon::event::Event;
 /// How long a read may take before the commit is one that cannot be told.
 const READ_WAIT: Duration = Duration::from_millis(500);
 
-/// What is known of it.
+/// The commit that the work tree is on, as last read.
 #[derive(Debug, Clone)]
 pub(in crate::daemon) struct TreeCommit {
     root: Arc<PathBuf>,
@@ -36,7 +36,7 @@ struct Reading {
     known: Option<String>,
     /// A read is under way.
     reads: bool,
-    /// They wait for a read that begins after they came.
+    /// Callers that wait for a read that begins after their request.
     waiting: Vec<oneshot::Sender<()>>,
 }
 

@@ -10,8 +10,8 @@ use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
 use crate::wire::status::NoticeKey;
 
-/// Keeps the daemon from ending of its own accord for as long as it is there: until the loop has
-/// heard of the end of what it stands for, or that has failed.
+/// Keeps the daemon from ending by itself while it exists: until the loop was told that the work it
+/// stands for is over, or that work has failed.
 #[derive(Debug)]
 pub struct UnderWay {
     _beside: Arc<()>,
@@ -38,10 +38,10 @@ impl UnderWay {
     }
 }
 
-/// The kinds of reads of which the last one panicked, by the keys of their notices.
+/// The kinds of reads whose last read panicked, by the keys of their notices.
 pub type FailedReads = Arc<Mutex<BTreeSet<NoticeKey>>>;
 
-/// Work beside the loop, as it is named where it panics.
+/// Work beside the loop, by the name under which a panic is reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkBeside {
     /// The files about the agents' work are made.
@@ -57,11 +57,11 @@ pub enum WorkBeside {
     Settings,
     /// The blocks in the instruction files are written.
     ManagedBlocks,
-    /// What a session that is to end leaves to the next one is read.
+    /// What an ending session leaves to the next one is read.
     Carrying,
     /// A task of a sealed session is read.
     SealedTask,
-    /// What stays when a session is deleted is found out.
+    /// Finds out which texts stay when a session is deleted.
     KeptTexts,
     /// The rest of a session is deleted.
     Deletion,
@@ -72,24 +72,24 @@ pub enum WorkBeside {
         /// Whose words.
         agent: Agent,
         pair: RuntimeSession,
-        /// By the name that it was asked for.
+        /// The name under which it was requested.
         model: String,
     },
     /// Which of the agents' processes have ended.
     AgentsLook,
-    /// Messages are read to be given.
+    /// Messages are read for delivery.
     Bodies,
     /// Claude's transcript is searched for the figures of a compaction.
     CompactionLook,
-    /// Whether a Claude has ended of which nobody is connected any more.
+    /// Whether a Claude without any connection has ended.
     ClaudeLook,
-    /// The commit that the work tree stands on is read.
+    /// The commit that the work tree is on is read.
     Commit,
     /// The end of Claude's transcript is read for how full its context is.
     ContextLook,
-    /// What an agent is given of its work is read.
+    /// The packet about an agent's work is read.
     Packet,
-    /// The agents' programs are looked for.
+    /// The agents' programs are searched for.
     ProgramLook,
     /// Bytes pass between a Codex terminal and the app-server.
     Terminal,

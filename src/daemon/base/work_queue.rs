@@ -9,10 +9,10 @@ use tokio::sync::mpsc;
 use crate::daemon::base::under_way::{UnderWay, WorkBeside};
 use crate::daemon::event::Event;
 
-/// Something that is done on a thread that may wait; what comes of it is an event.
+/// Work on a thread that may block; its result is an event.
 pub(in crate::daemon) struct QueuedWork {
     pub(in crate::daemon) what: WorkBeside,
-    /// Until the loop has heard that it failed.
+    /// Kept until the loop was told that it failed.
     pub(in crate::daemon) under_way: UnderWay,
     /// What is done.
     pub(in crate::daemon) work: Box<dyn FnOnce() -> Event + Send>,
@@ -37,8 +37,8 @@ impl QueuedWork {
     }
 }
 
-/// Work that is done in the order in which it was given. It has no bound of its own: what is in it
-/// belongs to calls, of which a client has so many at once, or was counted before (`SpokenTurns`).
+/// Work that is done in the order of its arrival. It has no bound of its own: its items belong to
+/// calls, which are limited per client, or were counted before (`SpokenTurns`).
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct WorkQueue {
     work: Option<mpsc::UnboundedSender<QueuedWork>>,

@@ -12,7 +12,7 @@ use crate::core::id::RuntimeSession;
 /// The latest that are remembered, of all pairs. A hook looks for the next daemon for a minute at the most.
 const REMEMBERED_MAX: usize = 256;
 
-/// The latest of what the hooks of Claude showed.
+/// The latest ends that Claude's hooks have shown.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct ShownOver {
     shown: VecDeque<Shown>,
@@ -21,8 +21,7 @@ pub(in crate::daemon) struct ShownOver {
 #[derive(Debug)]
 struct Shown {
     pair: RuntimeSession,
-    /// The use of a tool that came to its end; a turn, with all that was asked in it, where there is
-    /// none.
+    /// The tool use that ended; `None`: a turn ended, with everything that was asked in it.
     tool_use: Option<String>,
     at_ms: i64,
 }

@@ -3,8 +3,8 @@
 use crate::core::id::EntryId;
 use crate::daemon::base::bounded_map::BoundedMap;
 
-/// The messages that were given once more for that. A hook that blocks each prompt blocks them again:
-/// without end, if nobody counted.
+/// The messages that were given once more for that reason. A hook that blocks every prompt would
+/// block them again, without end if nobody counted.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct BlockedOnce {
     ids: BoundedMap<EntryId, ()>,

@@ -32,23 +32,23 @@ pub use crate::core::delivery::LANE_MAX;
 /// How many rows of settled messages lie in the file before they are removed by themselves.
 const UNFORGOTTEN_MAX: usize = 64;
 
-/// Every message that is not settled.
+/// Every message that is not settled, with the writer of the rows.
 #[derive(Debug)]
 pub struct Outbox {
-    /// What the machines of delivery decide on.
+    /// The messages on which the delivery machines decide.
     backlog: Backlog,
     writer: QueueWriter,
-    /// The last write that was begun, and the last that was answered.
+    /// The last write that began, and the last that was answered.
     begun: u64,
     answered: u64,
     /// Rows of messages that are being recorded.
     ahead: RowsAhead,
-    /// Settled: their rows are removed before anything else is written, so that it costs no write
-    /// of its own. Until then a start finds them, and drops them because their messages are settled.
+    /// Settled messages: their rows are removed before the next write, so that this costs no write
+    /// of its own. A start that still finds a row drops it because its message is settled.
     unforgotten: Vec<EntryId>,
-    /// The log says that these wait, and none of them was taken since.
+    /// The log says that removals wait, and the writer has taken none since.
     is_wait_logged: bool,
-    /// How often two agents may answer each other alone.
+    /// How often two agents may answer each other without the operator.
     answers_max: Option<u32>,
     /// See [`Outbox::is_proven_at_last`].
     was_ambiguous: bool,
@@ -116,7 +116,7 @@ impl Outbox {
         Ok((Queue::open(dirs)?.bound_to(outside).0, true))
     }
 
-    /// What the machines of delivery decide on.
+    /// The messages on which the delivery machines decide.
     pub(in crate::daemon) fn backlog(&self) -> &Backlog {
         &self.backlog
     }

@@ -14,22 +14,22 @@ use crate::daemon::deliveries::bodies::ReadBodies;
 use crate::store::ledger::Stored;
 use crate::wire::control::Refusal;
 
-/// What happens once a batch is durable, or is not recorded for good: what was asked for was
-/// refused, or what has happened was given up.
+/// Runs once a batch is durable, or will certainly not be recorded: a request was refused, or a
+/// fact was given up.
 pub(in crate::daemon) type Then =
     Box<dyn FnOnce(&mut Daemon, Result<&[Arc<Stored>], &Refusal>) + Send>;
 
-/// What happens once the rows before it are on the disk, or were refused.
+/// Runs once the rows before it are on the disk, or were refused.
 pub(in crate::daemon) type ThenStored = Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) + Send>;
 
-/// As [`ThenStored`], for texts that leave by it. Whether somebody was there to take them.
+/// Like [`ThenStored`], for texts that leave. Returns whether anybody was there to take them.
 pub(in crate::daemon) type ThenTaken =
     Box<dyn FnOnce(&mut Daemon, Result<(), &Refusal>) -> bool + Send>;
 
-/// Gets a packet once it is recorded; none where the record knows of no work, and where it could not
+/// Gets a packet once it is recorded; none if the record knows of no work, or the packet could not
 /// be recorded.
 pub(in crate::daemon) type ThenReloaded =
     Box<dyn FnOnce(&mut Daemon, Option<RecordedPacket>) + Send>;
 
-/// What happens once bodies were read beside the loop.
+/// Runs once bodies were read beside the loop.
 pub(in crate::daemon) type ThenRead = Box<dyn FnOnce(&mut Daemon, ReadBodies) + Send>;

@@ -1,4 +1,4 @@
-//! What a search came to, as the screen lists it: [`found`], [`listed`] and [`nothing_found`].
+//! The results of a search, as the screen lists them: [`found`], [`listed`] and [`nothing_found`].
 
 use ctxrelay_ui::model as ui;
 

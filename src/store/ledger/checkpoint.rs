@@ -30,8 +30,8 @@ pub struct Checkpoint {
     pub(super) snapshot: Snapshot,
     pub(super) checker: Checker,
     pub(super) index: EntryIndex,
-    /// The file as it was left, when the checkpoint was made after the last write to it, and nobody
-    /// else was at it.
+    /// The file as it was left, if the checkpoint was made after its last write and nobody else
+    /// touched it.
     pub(super) stamp: Option<Stamp>,
 }
 

@@ -15,8 +15,8 @@ use crate::dirs::open_private;
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::snapshot::Snapshot;
 
-/// A ledger as it was when it was opened. Takes no lock, mends nothing, and does not follow what
-/// is appended later.
+/// A ledger as it was when it was opened. Takes no lock, repairs nothing, and does not follow later
+/// appends.
 #[derive(Debug)]
 pub struct Reading {
     shared: SharedLedger,

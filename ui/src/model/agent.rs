@@ -1,4 +1,4 @@
-//! [`AgentCard`] and the words it is made of: [`Agent`], [`Party`], [`AgentState`].
+//! [`AgentCard`] and its words: [`Agent`], [`Party`], [`AgentState`].
 
 use super::attention::{Silence, UsageLimit};
 use super::live_turn::{TurnAct, TurnView};

@@ -1,4 +1,5 @@
-//! [`CapsuleRows`] and [`CapsuleView`]: tasks that can travel; and [`FoundSnippet`], what goes along.
+//! [`CapsuleRows`] and [`CapsuleView`]: tasks that can travel; [`FoundSnippet`]: what one takes
+//! along.
 
 use crate::named::named;
 

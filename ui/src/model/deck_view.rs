@@ -1,4 +1,4 @@
-//! [`DeckView`]: the whole visible world, and what the header is made of.
+//! [`DeckView`]: the whole visible world, and the parts of the header.
 
 use std::sync::Arc;
 

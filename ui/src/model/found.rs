@@ -1,4 +1,4 @@
-//! [`FoundEntries`]: what a search in the whole record came to.
+//! [`FoundEntries`]: the results of a search of the whole record.
 
 use super::agent::Party;
 use super::capsule::CapsuleStanding;

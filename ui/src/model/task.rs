@@ -1,4 +1,4 @@
-//! [`HandoffRow`] and [`Tasks`]: work handed over, by column and as what is owed.
+//! [`HandoffRow`] and [`Tasks`]: handed-off work, by column and by who owes what.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! [`CapsulesSheet`]: the tasks that can travel, and how each stands to the work tree; and
+//! [`CapsulesSheet`]: the tasks that can travel, and how each compares with the work tree;
 //! [`CapsuleSheet`]: one of them.
 
 use ratatui::text::{Line, Span};

@@ -1,5 +1,5 @@
-//! [`FindingSheet`]: what one finding of a review says, beside the file as it is now, and the line
-//! that is typed where it is ruled on.
+//! [`FindingSheet`]: one finding of a review, beside the current file, and the line that is typed
+//! to rule on it.
 
 use ratatui::text::{Line, Span};
 

@@ -1,4 +1,4 @@
-//! The Timeline pane: every entry of the record, as it comes.
+//! The Timeline pane: every entry of the record, as it arrives.
 
 use ratatui::text::{Line, Span};
 

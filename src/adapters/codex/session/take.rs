@@ -1,4 +1,4 @@
-//! What comes in by itself: notifications, and the server's requests.
+//! Frames that arrive unasked: notifications, and the server's requests.
 
 use crate::core::between_words::cut_between_words;
 use crate::core::entry::TurnStatus;

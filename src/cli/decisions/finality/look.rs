@@ -1,4 +1,4 @@
-//! [`Look`]: what proposals are looked at with.
+//! [`Look`]: what proposals are checked against.
 
 use crate::adapters::git::found::tree_found;
 use crate::adapters::git::work_tree::TreeReading;

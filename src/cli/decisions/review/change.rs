@@ -1,4 +1,4 @@
-//! `ctxrelay review dismiss` and `resolve`: the operator's word on one finding.
+//! `ctxrelay review dismiss` and `resolve`: the operator's ruling on one finding.
 
 use std::time::Duration;
 

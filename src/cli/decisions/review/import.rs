@@ -1,6 +1,6 @@
-//! `ctxrelay review import`: what the reviews of a pull request say is read and recorded.
+//! `ctxrelay review import`: reads and records what the reviews of a pull request say.
 //!
-//! By the operator's own `gh` where no file is named; nothing else of the program asks GitHub.
+//! It uses the operator's own `gh` if no file is named; nothing else of the program asks GitHub.
 
 use std::path::PathBuf;
 use std::sync::Arc;

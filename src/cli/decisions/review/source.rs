@@ -1,4 +1,4 @@
-//! [`read`]: what a review says, from where the person says.
+//! [`read`]: reads a review from the source that the person names.
 
 use std::ffi::OsStr;
 use std::path::Path;

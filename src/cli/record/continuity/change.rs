@@ -1,4 +1,4 @@
-//! The operator's word on what the agents are at: `objective`, `sync`, `forget`, `reset`.
+//! The operator's changes to the agents' work: `objective`, `sync`, `forget`, `reset`.
 
 use serde_json::{Value, json};
 

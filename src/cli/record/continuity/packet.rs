@@ -1,4 +1,4 @@
-//! [`ShownPacket`]: what an agent was given, or would be.
+//! [`ShownPacket`]: the packet that an agent was given, or would be given.
 
 use serde_json::{Value, json};
 

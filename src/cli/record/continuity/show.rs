@@ -1,4 +1,4 @@
-//! `ctxrelay continuity show`: what an agent is at, value by value.
+//! `ctxrelay continuity show`: what an agent is working on, value by value.
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! `ctxrelay ledger export`: a session's record as JSON lines, Markdown or one HTML file.
 //!
-//! Reads the file, live or archived, one line at a time, and writes as it reads. A new file is
-//! made whole or not at all: it gets its name when everything is in it.
+//! Reads the file, live or archived, line by line, and writes while it reads. A new file is created
+//! completely or not at all: it gets its name once everything is written.
 
 mod card;
 mod content;

@@ -1,5 +1,5 @@
-//! `ctxrelay ledger list`: from the daemon, or from the file when none runs or another session is
-//! asked for.
+//! `ctxrelay ledger list`: from the daemon, or from the file if none runs or another session is
+//! requested.
 
 use std::ffi::OsStr;
 

@@ -1,4 +1,4 @@
-//! [`Open`]: what is open in the current session, named before it is sealed.
+//! [`Open`]: what is still open in the current session, listed before it is sealed.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! `ctxrelay ledger rebuild`: throws away what is derived from the record and rebuilds it: the
-//! search index, the checkpoint, and the files about the agents' work.
+//! `ctxrelay ledger rebuild`: deletes what is derived from the record and rebuilds it: the search
+//! index, the checkpoint, and the files about the agents' work.
 //!
-//! Nothing of the record changes, so that nobody is asked. A live daemon does it itself; without
-//! one it is done here, under the owner's lock.
+//! The record does not change, so nobody is asked. A running daemon does it itself; otherwise this
+//! command does it, under the owner's lock.
 
 use std::time::{Duration, Instant};
 

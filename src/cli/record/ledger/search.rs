@@ -1,5 +1,5 @@
-//! `ctxrelay ledger search WORDS`: from the daemon, or from the files when none runs or other
-//! sessions are asked for. [`current`] and [`all`] serve `ctxrelay search` too.
+//! `ctxrelay ledger search WORDS`: from the daemon, or from the files if none runs or other
+//! sessions are requested. [`current`] and [`all`] serve `ctxrelay search` too.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! [`Vouching`]: whether the record leads to what another session holds. Agents can write where
-//! archives lie, and a chain has no key: of a session to which nothing leads nobody knows who wrote it.
+//! [`Vouching`]: whether the record leads to what another session contains. Agents can write to the
+//! folder of the archives, and a chain has no key: nobody knows who wrote a session to which
+//! nothing leads.
 
 use std::path::PathBuf;
 

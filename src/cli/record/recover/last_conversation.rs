@@ -1,4 +1,4 @@
-//! [`LastConversation`]: where a pair's Claude that is opened again would go on.
+//! [`LastConversation`]: where a pair's Claude would continue if it is opened again.
 
 use super::past;
 use crate::cli::text::words::now_ms;

@@ -1,5 +1,5 @@
-//! [`find`]: words in tasks that can travel, by the daemon or by what is on the disk; and
-//! [`stand`]: how what was found stands to the work tree.
+//! [`find`]: searches for words in tasks that can travel, through the daemon or on the disk;
+//! [`stand`]: compares the results with the work tree.
 
 use std::rc::Rc;
 use std::sync::Arc;

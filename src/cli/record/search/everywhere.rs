@@ -1,4 +1,4 @@
-//! [`Everywhere`]: one search in several places, in pages that go on from one place into the next.
+//! [`Everywhere`]: one search in several places, in pages that continue from one place to the next.
 
 use std::cell::OnceCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Whether the agents of a pair are in other terminals already: another two would be a second pair in
+//! Whether the agents of a pair are already in other terminals: two more would be a second pair in
 //! the same files.
 
 use crate::cli::connection::connect::{self, DaemonFound};

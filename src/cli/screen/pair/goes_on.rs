@@ -1,5 +1,5 @@
-//! A pair that opens again goes on where it was: Codex does by itself, and Claude is told which
-//! conversation that is.
+//! A pair that opens again continues where it was: Codex does so by itself, and Claude is told
+//! which conversation to continue.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

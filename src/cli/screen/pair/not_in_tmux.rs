@@ -1,5 +1,5 @@
-//! The variables of the agents that are set in this terminal and not in the tmux server whose panes
-//! the agents get. They can be secrets, so no command line of ours names their value.
+//! The agents' variables that are set in this terminal and not in the tmux server whose panes the
+//! agents get. They can be secrets, so no command line of ours contains their values.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! `ctxrelay claude-plugin statusline …`: our line below Claude's composer, beside the person's own.
+//! `ctxrelay claude-plugin statusline …`: our line below Claude's composer, with the person's.
 
 use std::io;
 use std::path::{Path, PathBuf};

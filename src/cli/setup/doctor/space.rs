@@ -1,4 +1,4 @@
-//! The check of the room on the disk.
+//! The check of the free space on the disk.
 
 use super::check::{Check, bad, good, note};
 use crate::host::ProjectContext;

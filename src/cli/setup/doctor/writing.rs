@@ -1,4 +1,4 @@
-//! The check that what is acknowledged can be written where it has to stand.
+//! The check that acknowledged entries can be written to their places.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

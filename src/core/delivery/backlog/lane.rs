@@ -11,8 +11,8 @@ use crate::agent::Agent;
 use crate::delivery::Delivery;
 use crate::id::{RuntimeSession, Seq};
 
-/// One way to a receiver. What is decided for each entry of the record goes through one lane and
-/// not through all of them.
+/// One lane to a receiver. A decision for an entry of the record goes through one lane, not through
+/// all of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LaneId {
     Codex,

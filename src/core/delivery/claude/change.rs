@@ -2,12 +2,12 @@
 
 use crate::agent::AgentState;
 
-/// A state of Claude, as the record has it.
+/// A change of Claude's state, as it is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClaudeChange {
     pub state: AgentState,
     /// Its process.
     pub pid: Option<u32>,
-    /// A reason for people.
+    /// The reason, for people.
     pub why: Option<String>,
 }

@@ -3,10 +3,10 @@
 /// The dialog that Claude waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ClaudeDialog {
-    /// Its own, whatever its helpers ask beside it.
+    /// Its own, whatever its helpers ask besides.
     #[default]
     Own,
-    /// Only helpers of it ask.
+    /// Only that of helpers.
     OfHelper,
 }
 

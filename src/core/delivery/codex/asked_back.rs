@@ -12,12 +12,12 @@ use crate::delivery::{Delivery, DeliveryState};
 /// be read. After that, or as soon as no turn runs, it goes out again.
 const KEPT_MS: i64 = 2_000;
 
-/// Messages that are asked back, and the one that came.
+/// Messages that we asked back, and the one that was given back.
 #[derive(Debug, Default)]
 pub(super) struct AskedBack {
-    /// Asked for since they were heard to be in the queue: once each time.
+    /// Asked back since they were reported in the queue: once for each report.
     asked: Vec<EntryId>,
-    /// Was given back, and is kept until then.
+    /// The message that was given back, kept until this time.
     kept: Option<(EntryId, i64)>,
 }
 

@@ -11,7 +11,7 @@ use super::CodexFlow;
 use crate::entry::TurnStatus;
 use crate::id::{EntryId, ThreadId, TurnId};
 
-/// What goes on from one process to the next.
+/// The state that one process passes to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CarriedFlow {
@@ -20,7 +20,7 @@ pub struct CarriedFlow {
     pub(super) thread: Option<ThreadId>,
     /// The turn that began last, running or not.
     pub(super) turn: Option<TurnId>,
-    /// The turn that runs.
+    /// The running turn.
     pub(super) running: Option<TurnId>,
     pub(super) ended: Vec<(TurnId, TurnStatus)>,
     /// The lane rests because of a usage limit.

@@ -9,14 +9,14 @@ use super::CodexFlow;
 /// no end is told, keeps them no longer.
 const HOLD_MS: i64 = 60_000;
 
-/// Since a compaction began, until its packet is in the thread.
+/// A compaction, from its beginning until its packet is in the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CompactionHold {
     /// ms.
     pub(super) until: i64,
     /// The operator asked for it here.
     is_asked: bool,
-    /// It was done: only the packet is waited for.
+    /// It is done: only its packet is missing.
     is_done: bool,
 }
 

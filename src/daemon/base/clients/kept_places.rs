@@ -11,7 +11,7 @@ use crate::daemon::attach::ConnId;
 /// How long a place is kept, ms. A bridge tries at least every 2 s to come back.
 const KEPT_MS: i64 = 3_000;
 
-/// By their pairs. Nobody has the place of such a pair.
+/// By pair. No client has the place of such a pair.
 pub(super) type KeptPlaces = BTreeMap<RuntimeSession, KeptPlace>;
 
 /// The place of one pair.

@@ -38,7 +38,7 @@ use refused::OperatorRefusals;
 pub(in crate::daemon) use waiters::WAITERS_MAX;
 pub(in crate::daemon) use waiters::{Waiter, WaiterId, Waiters, Wants, too_many_waiters};
 
-/// Everybody who is connected.
+/// All connected clients, and the calls that wait.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Clients {
     attached: BTreeMap<ConnId, Attachment>,
@@ -49,7 +49,7 @@ pub(in crate::daemon) struct Clients {
     refusals: OperatorRefusals,
 }
 
-/// Somebody who said hello.
+/// A client that said hello.
 #[derive(Debug)]
 pub(in crate::daemon) struct Newcomer {
     pub hello: Hello,
@@ -62,7 +62,7 @@ pub(in crate::daemon) struct Newcomer {
     pub outlet: Outlet,
 }
 
-/// One that left.
+/// A client that left.
 #[derive(Debug)]
 pub(in crate::daemon) struct Gone {
     pub hello: Hello,
@@ -82,7 +82,7 @@ pub(in crate::daemon) struct Receiver {
     pub mode: DeliveryMode,
 }
 
-/// A doorbell that was hung.
+/// A doorbell that connected.
 #[derive(Debug)]
 pub(in crate::daemon) struct Doorbell {
     pub pair: RuntimeSession,

@@ -6,16 +6,16 @@ use super::Clients;
 /// Between two entries, ms.
 const EVERY_MS: i64 = 60_000;
 
-/// What was refused and is not recorded yet.
+/// Refusals that are not recorded yet.
 #[derive(Debug, Default)]
 pub(super) struct OperatorRefusals {
-    /// Until then refusals are only counted, ms.
+    /// Refusals are only counted until this time, ms.
     counting_until: Option<i64>,
     count: u64,
     last_from: String,
 }
 
-/// Refusals for one entry.
+/// The refusals that one entry records.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::daemon) struct Counted {
     pub count: u64,

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::core::entry::{Entry, EntryKind, TurnStatus};
 
-/// What was lost, since the record last told of that.
+/// The facts that were lost since the record last mentioned a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LostFacts {
     count: u64,

@@ -8,7 +8,7 @@
 
 use super::super::error::LedgerError;
 
-/// Which rounds of facts are refused.
+/// Refuses the facts of failed rounds.
 #[derive(Debug, Default)]
 pub(super) struct FactFence {
     /// The last round in which a fact failed, and why it did.
