@@ -1,12 +1,11 @@
 //! `ctxrelay status`.
 
-use crate::cli::connection::connect::{self, DaemonFound, wait_for};
+mod reading_status;
+
 use crate::cli::connection::difference::{Difference, REPLACE_HINT};
-use crate::cli::connection::lock_owner;
 use crate::cli::connection::state_elsewhere::StateElsewhere;
 use crate::cli::context::CliContext;
-use crate::cli::exit::{CliOutcome, Failure};
-use crate::cli::offline::disk;
+use crate::cli::exit::CliOutcome;
 use crate::cli::offline::newer_state::newer_state;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
@@ -16,11 +15,12 @@ use crate::core::context_fill::ContextFill;
 use crate::core::delivery::{LimitMode, Watched};
 use crate::core::id::RuntimeSession;
 use crate::core::resume_command::is_plain;
-use crate::host::ProjectContext;
-use crate::store::owner::{Hold, NO_LOCKS_HINT, hold, no_locks};
 use crate::wire::status::{
     AbsentPair, ChainState, EitherStatus, LaneStatus, LedgerStatus, LimitStatus, Status,
 };
+
+pub use self::reading_status::read;
+pub(in crate::cli) use self::reading_status::read_by;
 
 /// A context that is so full is worth a look.
 const FULL_PERCENT: u64 = 80;
@@ -51,72 +51,6 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let is_newer = newer_state(&context.project).is_some();
     let text = text(&status, is_elsewhere, is_newer);
     context.out.report(Report::new(&status, text))
-}
-
-/// From the daemon, or from the disk when none runs.
-///
-/// # Errors
-///
-/// When neither can be read.
-pub fn read(project: &ProjectContext) -> Result<Status, Failure> {
-    wait_for(async { read_by(project, &connect::control(project).await).await })
-}
-
-/// As [`read`], by what was found before.
-pub(in crate::cli) async fn read_by(
-    project: &ProjectContext,
-    found: &DaemonFound,
-) -> Result<Status, Failure> {
-    match found {
-        DaemonFound::Live(live) => live.status().await,
-        DaemonFound::Nobody => nobody(project, hold(&project.dirs)),
-        DaemonFound::Unfit(why) => silent(project, why),
-    }
-}
-
-/// As far as the disk tells, where no daemon is found.
-fn nobody(project: &ProjectContext, hold: Hold) -> Result<Status, Failure> {
-    if let Some(elsewhere) = StateElsewhere::of(project) {
-        return unasked(project, elsewhere.pid(), elsewhere.notice());
-    }
-    if hold == Hold::Held {
-        return silent(project, "it is not where it said");
-    }
-    let mut status = disk::status(project)?;
-    if hold == Hold::NoLocks {
-        let notice = format!("{}: {NO_LOCKS_HINT}", no_locks(&project.dirs));
-        status.notices.insert(0, notice);
-    }
-    Ok(status)
-}
-
-/// As far as the disk tells, of a daemon that has the project and cannot be asked.
-fn silent(project: &ProjectContext, why: &str) -> Result<Status, Failure> {
-    let pid = lock_owner::owner(&project.dirs).and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
-    let notice = format!(
-        "a process has this project and cannot be asked: {why}. Wait a moment if it was just \
-         started; else stop it with `ctxrelay kill` and start it again"
-    );
-    unasked(project, pid, notice)
-}
-
-fn unasked(project: &ProjectContext, pid: Option<u32>, notice: String) -> Result<Status, Failure> {
-    Ok(without_answer(disk::status(project)?, pid, notice))
-}
-
-/// What the disk tells, without what only the daemon knows that does not answer: what the agents are
-/// at, and whether a turn goes on.
-fn without_answer(mut status: Status, pid: Option<u32>, notice: String) -> Status {
-    status.running = true;
-    status.answers = false;
-    let (claude, codex) = (&mut status.agents.claude, &mut status.agents.codex);
-    (claude.state, codex.state) = (AgentState::Unknown, AgentState::Unknown);
-    (claude.cut_off, codex.cut_off) = (0, 0);
-    claude.cut_off_ids.clear();
-    codex.cut_off_ids.clear();
-    status.pid = pid;
-    status.notices.insert(0, notice);
-    status
 }
 
 /// `is_elsewhere`: the daemon's state is where we do not look; `is_newer`: a later version wrote the state,
@@ -456,26 +390,6 @@ fn agent(out: &mut ReportText, agent: Agent, told: &EitherStatus<'_>, lane: &Lan
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn of_a_daemon_that_does_not_answer_no_agent_is_said_to_be_away() {
-        let mut of_disk = Status::default();
-        of_disk.agents.codex.cut_off = 1;
-        let status = without_answer(of_disk, Some(7), "it hangs".to_owned());
-        let told = serde_json::to_value(&status).unwrap();
-        assert_eq!(
-            (&told["running"], &told["answers"]),
-            (&true.into(), &false.into())
-        );
-        for agent in ["claude", "codex"] {
-            assert_eq!(told["agents"][agent]["state"], "unknown");
-            assert_eq!(told["agents"][agent]["cutOff"], 0);
-        }
-        assert_eq!(told["notices"][0], "it hangs");
-        for agent in Agent::ALL {
-            assert!(!status.is_attached(agent));
-        }
-    }
 
     #[test]
     fn a_limit_at_which_nothing_waits_promises_no_try() {
