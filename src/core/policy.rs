@@ -16,6 +16,7 @@ mod gh_subcommands;
 mod git_write;
 mod given_commands;
 mod here_document;
+mod hint;
 mod named_files;
 mod need;
 mod needs;
@@ -37,6 +38,7 @@ mod shell_text;
 mod sign_off_mode;
 mod subcommands;
 mod unmasked;
+mod why_unclear;
 mod wrappers;
 
 #[cfg(test)]
@@ -57,3 +59,4 @@ pub use rule_in_force::{ClaudeHooks, RuleInForce};
 pub use secret_paths::is_secret_path;
 pub use sign_off_mode::SignOffMode;
 pub use unmasked::read_unmasked;
+pub use why_unclear::WhyUnclear;

@@ -20,13 +20,13 @@
 //!
 //! | group | what belongs in it | its main flows |
 //! |---|---|---|
-//! | [`Base`](owners::Base) | what any flow may need: the record and what derives from it, clients, notices for the operator, work beside the loop, inputs for later | `beside`, `rendering`, `commands::task`; the flows of the other groups borrow it |
+//! | [`Base`](owners::Base) | what any flow may need: the record and what derives from it, clients, notices for the operator, work beside the loop, inputs for later | `beside`, `rendering`, `commands::settings`; the flows of the other groups borrow it |
 //! | [`Deliveries`](owners::Deliveries) | messages on their way, to all receivers | `message_page`, `reading_bodies`, `sending_again`, `claude::pushing`, `commands::queue` |
 //! | [`Agents`](owners::Agents) | what is known of the agents, their lanes included | `watching_turns`, `watching_rules`, `reloading`, `inferring`; `continuing` of `codex` and of `claude` |
 //! | [`Decisions`](owners::Decisions) | decisions about the agents' work that are not recorded yet | `decisions::approving`, `commands::answer_approval`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
 //! | [`Daemon`](owners::Daemon) | the four groups, and `files` | `run` and what it calls, `later_inputs`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
 //!
-//! So a call shows what it may change. `self.base.change_task(…)` cannot touch an agent, a message
+//! So a call shows what it may change. `self.base.read_settings(…)` cannot touch an agent, a message
 //! or a decision; `self.agents.turn_lives(&mut self.base, …)` cannot touch a message or a decision;
 //! `self.decisions.send_answer(&mut self.base, &self.agents.codex, …)` cannot change an agent, and
 //! sees one owner of that group.

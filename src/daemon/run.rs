@@ -15,6 +15,7 @@
 //! | a rename of the file that is put away (`recorder::next_session`) | one call, after a sync of the same disk |
 //! | one line of the record by its offset: what a call answers or names, if it is not among the last thousand (`Recorder::stored_of`, `Ledger::read`) | a read of the file that is appended to, mostly from memory |
 //! | the record that a Codex without our tools asks for in its final message (`codex::context_answer`) | as long as `read_context`: mostly 1 ms, at most 5,000 lines; its answer and the end of the turn are one write, or a crash between the two would lose the question |
+//! | the hash by which a repeated request is recognised (`AskedAs`) | 200,000 bytes: 0.1 ms, or 0.5 ms if the processor has no instructions for it; without it nobody knows whether the request already waits |
 //! | masking a request of less than 2,000 bytes (`ApprovalText`) | 10 µs, or half a millisecond if it is all secrets; having it read elsewhere would cost as much |
 //! | masking a longer one that could not be read within half a second (`handle::read_approval`) | 2 ms for 200,000 characters, 70 ms if each line has a secret; the processor was too busy to do it earlier, and an agent waits for its card |
 //! | masking what an agent said in a turn, if a model may be asked about it (`inferring`) | its latest 12,000 characters, and a text of 64 KiB that they begin in: 1 ms, or 25 ms if it is all secrets; beside the loop it could fall behind the next turn, to which it would be counted |

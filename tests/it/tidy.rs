@@ -1250,13 +1250,16 @@ fn nothing_of_the_daemon_is_slow_on_its_loop_but_what_is_named() {
 }
 
 /// Commands that are functions over the few owners that they name. It may grow; nothing may leave.
-const COMMANDS_OVER_OWNERS: [&str; 15] = [
+const COMMANDS_OVER_OWNERS: [&str; 20] = [
     "commands::answers",
+    "commands::asked_gates",
     "commands::capsules",
     "commands::checks",
     "commands::compact_context",
     "commands::context",
+    "commands::gate_evidence",
     "commands::ledger",
+    "commands::pair_to_send_to",
     "commands::pending",
     "commands::policy",
     "commands::queue_step",
@@ -1264,7 +1267,9 @@ const COMMANDS_OVER_OWNERS: [&str; 15] = [
     "commands::review",
     "commands::search",
     "commands::status_line",
+    "commands::task",
     "commands::trust",
+    "commands::verdict",
     "commands::work_state",
 ];
 

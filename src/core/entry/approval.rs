@@ -136,7 +136,8 @@ pub struct ApprovalRequest {
     pub key: String,
     /// The command, the files, the tool or the question: what the person decides on. A line of a
     /// [`ApprovalKind::FileChange`] is a [`FileChange`](super::FileChange), one of an
-    /// [`ApprovalKind::Permissions`] a [`Wish`].
+    /// [`ApprovalKind::Permissions`] a [`Wish`]; an [`ApprovalKind::Tool`] has one
+    /// [`AskedTool`](super::AskedTool).
     pub subject: String,
     /// The folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,6 +10,7 @@ use super::shell_lexer;
 use super::subcommands::{
     SubcommandUse, TAKES_VALUE, git_only_prints, git_subcommand, is_uncertain,
 };
+use super::why_unclear::WhyUnclear;
 use super::wrappers::{command_at, find_acts_in_git_folder, program_of_xargs, runs_next};
 
 /// The longest command that is judged, in bytes.
@@ -24,7 +25,7 @@ pub enum GitUse {
     /// Nothing, or it only reads.
     NoWrite,
     /// The text does not say; why not.
-    Unclear(String),
+    Unclear(WhyUnclear),
     /// It writes: to branches, the index, the working tree through git, a remote, or a pull request.
     /// The program with its subcommand.
     Write(String),
@@ -41,7 +42,7 @@ pub fn git_use(command: &str) -> GitUse {
 }
 
 fn unclear(why: &str) -> GitUse {
-    GitUse::Unclear(why.to_owned())
+    GitUse::Unclear(WhyUnclear::Other(why.to_owned()))
 }
 
 fn of_text(text: &str, depth: usize) -> GitUse {
@@ -136,7 +137,7 @@ fn of_words(words: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
         let name = program_name(&head.text);
         let role = program_role(&name);
         if head.is_dynamic || (head.may_split && role != ProgramRole::OnlyLooks) {
-            return found.max(unclear("which program runs is not in the text"));
+            return found.max(GitUse::Unclear(WhyUnclear::Program));
         }
         return found.max(of_program(&name, role, arguments, depth, has_input));
     }
@@ -226,7 +227,7 @@ fn of_git(arguments: &[ShellWord], depth: usize) -> GitUse {
     while let Some((word, after)) = rest.split_first() {
         rest = after;
         if word.is_dynamic || word.may_split {
-            return found.max(unclear("git's subcommand is not in the text"));
+            return found.max(GitUse::Unclear(WhyUnclear::GitSubcommand));
         }
         if !word.text.starts_with('-') {
             let of_subcommand = of_subcommand(&word.text, after, &aliases, depth);
@@ -305,7 +306,7 @@ fn of_subcommand(
             };
             // What follows the alias belongs to its command.
             match of_alias {
-                GitUse::NoWrite if !arguments.is_empty() => unclear("an alias of git's is used"),
+                GitUse::NoWrite if !arguments.is_empty() => GitUse::Unclear(WhyUnclear::GitAlias),
                 of_alias => of_alias,
             }
         }

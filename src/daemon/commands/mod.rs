@@ -7,6 +7,7 @@ mod agent_action;
 mod answer_approval;
 mod answers;
 mod ask_user;
+mod asked_gates;
 mod auto_sign_off;
 mod capsules;
 mod carrying;
@@ -16,6 +17,7 @@ mod compact;
 mod compact_context;
 pub(super) mod context;
 mod decide;
+mod gate_evidence;
 mod gates;
 mod hook;
 pub(super) mod ledger;
@@ -38,13 +40,16 @@ mod task;
 mod to_record;
 mod tree_read;
 mod trust;
+mod verdict;
 mod work_state;
 
 use std::sync::Arc;
 
+use self::asked_gates::{list_gates, stop_gates};
 use self::capsules::CapsuleInputs;
 use self::record::{append_artifact, append_note};
 use self::review::{change_review, read_finding, read_places};
+use self::task::{TaskWish, change_task};
 use self::to_record::ToRecord;
 use self::work_state::{forget_work, state_work};
 use super::attach::ConnId;
@@ -226,7 +231,10 @@ impl Daemon {
                 let rows = self.deliveries.queue_rows(base, &self.agents.claude);
                 answer(reply, Ok(Reply::Queue(rows)));
             }
-            Command::ListGates => answer(reply, Ok(self.decisions.list_gates(base))),
+            Command::ListGates => {
+                let (gates, world) = (&self.decisions.gates, base.recorder.world());
+                answer(reply, Ok(list_gates(gates, &base.configuration, world)));
+            }
             Command::Subscribe => {
                 base.clients.subscribe(conn);
                 answer(reply, Ok(Reply::Done));
@@ -257,12 +265,17 @@ impl Daemon {
             Command::ChangeTask(params) => {
                 // It is of the task that was the current one then.
                 self.agents.append_touched_so_far(base);
-                base.change_task(conn, params, reply);
+                let session = base.clients.pair(conn, params.runtime_session_id);
+                match change_task(&base.recorder, session, params.change) {
+                    Ok(TaskWish::Find(task, pair)) => base.read_sealed_task(task, pair, reply),
+                    Ok(TaskWish::Record(changed)) => base.append_wish(Ok(changed), reply),
+                    Err(refusal) => answer(reply, Err(refusal)),
+                }
             }
             Command::RunGates(params) => {
                 answer(reply, self.decisions.run_gates(base, &params));
             }
-            Command::StopGates => answer(reply, self.decisions.stop_gates()),
+            Command::StopGates => answer(reply, stop_gates(&mut self.decisions.gates)),
             Command::SignRelease(params) => self.decisions.sign_release(base, params, reply),
             Command::Clear(params) => self.end_session(EndingWish::Clear(params), reply),
             Command::Compact(params) => self.end_session(EndingWish::Compact(params), reply),

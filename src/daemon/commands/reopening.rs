@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::task::reopen_sealed;
 use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::Event;
@@ -41,9 +42,7 @@ impl Base {
         if self.operations.is_stopping() {
             return answer(reply, Err(self.operations.refusal()));
         }
-        match self.reopening(&id, &session, pair, read) {
-            Ok(entries) => self.append_task(id, entries, reply),
-            Err(refusal) => answer(reply, Err(refusal)),
-        }
+        let reopened = reopen_sealed(&self.recorder, id, &session, pair, read);
+        self.append_wish(reopened, reply);
     }
 }

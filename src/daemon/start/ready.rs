@@ -154,10 +154,12 @@ impl Bound {
             secrets,
             loaded,
             registration,
+            lifted_kill,
             lock,
             ..
         } = claimed;
         registration.keep();
+        lifted_kill.keep();
         Ready {
             daemon,
             channel,
