@@ -324,6 +324,8 @@ impl ClaudeState {
                     self.recorded = known;
                 }
             }
+            // The record has it once that Claude comes.
+            ClaudeInput::Recordable if self.is_recalled => {}
             ClaudeInput::Recordable => {
                 if self.recorded != (self.now.state, self.now.pid) {
                     let was_gone = self.recorded.0 == AgentState::Offline;

@@ -17,11 +17,12 @@ mod hooked;
 mod input;
 mod offering;
 mod ringing;
+mod rung_message;
 mod timeouts;
 
-pub use carried::RungMessage;
 pub use input::{DeliveryMode, HookPoint, LadderInput};
 use ringing::Ringing;
+pub use rung_message::RungMessage;
 pub use timeouts::LadderTimeouts;
 
 use super::{Backlog, Delivery, DeliveryEffect, DeliveryState, DeliveryWay, Moment, Rung, Shown};
@@ -490,11 +491,5 @@ impl Ladder {
     /// Since when it does nothing and would hear what is offered, ms.
     fn idles_since(&self) -> Option<i64> {
         self.idle_since.filter(|_| self.compacts_since.is_none())
-    }
-
-    /// Everything may be offered again: Claude's context, or its bridge, is a new one.
-    fn forget_offers(&mut self, backlog: &mut Backlog) {
-        backlog.forget_offers(&self.pair);
-        self.retry_at = None;
     }
 }

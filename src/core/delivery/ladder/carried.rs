@@ -1,26 +1,9 @@
-//! [`RungMessage`]: what the next process must know of the doorbell. What it was rung for Claude
-//! has heard, or hears yet: another ring would be another turn for the same message.
+//! What the next process must know of the doorbell. Claude has heard of what it was rung for, or
+//! will hear of it: another ring would be another turn for the same message.
 
-use serde::{Deserialize, Serialize};
-
-use super::{Ladder, Rung};
+use super::{Ladder, Rung, RungMessage};
 use crate::delivery::Backlog;
 use crate::delivery::offer::Offer;
-use crate::id::EntryId;
-
-/// A message that the doorbell of a Claude was rung for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RungMessage {
-    id: EntryId,
-    at_ms: i64,
-    /// For the second time.
-    #[serde(default)]
-    is_second: bool,
-    /// A turn has begun since.
-    #[serde(default)]
-    turn_began: bool,
-}
 
 impl Ladder {
     /// What the next process gets.
@@ -51,11 +34,5 @@ impl Ladder {
             };
             backlog.set_offer(&message.id, Some(offer));
         }
-    }
-
-    /// Everything may be offered again, but what the doorbell of the same Claude was rung for.
-    pub(super) fn forget_unrung(&mut self, backlog: &mut Backlog) {
-        backlog.change_offers(&self.pair, |_, offer| offer.is_rung());
-        self.retry_at = None;
     }
 }

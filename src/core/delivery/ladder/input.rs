@@ -1,6 +1,6 @@
 //! [`LadderInput`]: what can come in about one Claude.
 
-use super::RungMessage;
+use super::rung_message::RungMessage;
 use crate::entry::{DeliveryResult, DeliveryWay};
 use crate::id::{EntryId, Seq};
 use crate::word::words;

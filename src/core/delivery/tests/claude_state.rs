@@ -412,6 +412,7 @@ fn what_the_process_before_knew_goes_on_and_is_recorded_once_its_claude_comes() 
     let waits = ClaudeStep::Waits(true);
     assert_eq!(steps, [ClaudeStep::Runs, ClaudeStep::Lives, waits]);
     assert!(claude.is_away() && claude.is_in_turn());
+    assert_eq!(hear(&mut claude, ClaudeInput::Recordable), [], "not yet");
     let pid = Some(7);
     let attaches = ClaudeInput::Attached { pid };
     assert_eq!(hear(&mut claude, attaches.clone()), [AgentState::Waiting]);
