@@ -1,6 +1,7 @@
 //! The composition root: the only place that knows every room, and the only one that builds a
 //! daemon.
 
+use std::env;
 use std::future::ready;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -34,12 +35,11 @@ use crate::wire::control::{DeliveryMode, Hello, Refusal, Role};
 /// says.
 #[derive(Debug, Clone)]
 pub struct ProjectContext {
-    /// The project.
     pub dirs: ProjectDirs,
     /// What an agent's client waits for before it starts a daemon: it is there once somebody has
     /// begun to work with us in this folder.
     pub begun: PathBuf,
-    /// Outside of it.
+    /// The user's folders, outside of the project.
     pub user_dirs: UserDirs,
     /// `CONTEXTRELAY_PORT_BASE`.
     pub port_base: u16,
@@ -53,12 +53,15 @@ pub struct ProjectContext {
     pub worker: bool,
     /// A `claude -p` runs us.
     pub in_print_mode: bool,
-    /// The `codex` program.
     pub codex_program: ProgramSearch,
-    /// The `claude` program.
     pub claude_program: ProgramSearch,
     /// Our own binary.
     pub own_program: PathBuf,
+}
+
+/// Where this process runs, as a whole path.
+fn current_folder() -> Option<String> {
+    env::current_dir().ok()?.into_os_string().into_string().ok()
 }
 
 impl ProjectContext {
@@ -70,6 +73,8 @@ impl ProjectContext {
             mode: self.mode,
             in_print_mode: self.in_print_mode,
             keeps_hooks: role == Role::Claude && agent_pid.is_some_and(keeps_hooks),
+            // A bridge runs where its Claude was started (`facts/claude-code.md` §2).
+            folder: (role == Role::Claude).then(current_folder).flatten(),
             ..Hello::of(role, std::process::id())
         }
     }

@@ -1,4 +1,4 @@
-//! [`CapsulesNow`]: capsules, made from the record and the work tree of now.
+//! [`CapsulesNow`]: makes capsules from the record and the current work tree.
 
 mod along;
 mod cut_statements;

@@ -1,18 +1,19 @@
-//! [`CommitIndex`]: the index of a commit in a throw-away repository, with what earlier looks found
-//! of the files.
+//! [`CommitIndex`]: the index of a commit in a throw-away repository, with the file stats of
+//! earlier reads.
 //!
-//! A new index knows nothing of the files, so that git reads all of them to say which ones differ: for
-//! a large project that is seconds of a processor at each look. So the index of a glance at a large
-//! one is kept for the next, which then reads only those that the disk says were touched since. It has
-//! the names and digests of the commit and what the disk says of each file, and nothing else.
+//! A new index knows nothing of the files, so git reads all of them to find those that differ: for
+//! a large project this takes seconds of a processor each time. So the index of a glance at a large
+//! project is kept for the next glance, which reads only the files that the disk shows as touched
+//! since. The index contains the names and digests of the commit and the disk's data about each
+//! file, and nothing else.
 //!
-//! A glance is as sure as `git status`, which can be deceived: a write through a mapped file, or
-//! two within one second, may leave what the disk says as it was. So it tells how something
-//! stands, and nothing that goes on record or out of the project is built on it.
+//! A glance is as reliable as `git status`, which can be deceived: a write through a mapped file,
+//! or two within one second, may leave the disk's data unchanged. So a glance only shows a state;
+//! nothing that is recorded or leaves the project is built on it.
 //!
-//! As with git's own index, what a user changes in how files are hashed (`core.autocrlf`, a filter)
-//! counts for those that are touched from then on; a changed `.gitattributes` counts for all. The
-//! project's own index is not taken: it can say of a file that it is not to be looked at.
+//! As with git's own index, a user's change of how files are hashed (`core.autocrlf`, a filter)
+//! applies to files that are touched from then on; a changed `.gitattributes` applies to all. The
+//! project's own index is not used: it can tell git not to look at a file.
 
 use std::fs::{self, File};
 use std::io;

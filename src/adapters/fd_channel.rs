@@ -1,8 +1,8 @@
-//! [`FdMessage`]: bytes and open descriptors that go from one process to another, over a Unix socket
+//! [`FdMessage`]: bytes and open descriptors that one process sends to another, over a Unix socket
 //! that both already have.
 //!
-//! The bytes are framed by their length; the descriptors travel with the frame's head (`SCM_RIGHTS`).
-//! Knows nothing of what is in it. Blocks; deadlines are the socket's own.
+//! The bytes are framed by their length; the descriptors travel with the frame's head
+//! (`SCM_RIGHTS`). Knows nothing of the content. Blocks; the deadlines are those of the socket.
 
 use std::io::{self, IoSlice, IoSliceMut, Read as _, Write as _};
 use std::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! [`file_state`]: what a file of the project is now.
+//! [`file_state`]: the current state of a file of the project.
 
 use std::io::{self, Read as _};
 use std::path::Path;

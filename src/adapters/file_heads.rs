@@ -1,7 +1,7 @@
-//! [`FileHeads`]: how files of the project begin, masked.
+//! [`FileHeads`]: the beginnings of files of the project, masked.
 //!
-//! The project may be a stranger's, and paths come from agents: every file is plain, a text, below the
-//! project's folder, behind no link, and none in which secrets usually lie.
+//! The project may be a stranger's, and paths come from agents: every file is a plain text file in
+//! the project's folder, not behind a link, and not one that usually contains secrets.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! [`FilesNow`]: the files of a project as they are, as capsules tell of them.
+//! [`FilesNow`]: the current files of a project, as capsules describe them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
-//! [`FindingPlaces`]: where findings of reviews stand in the work tree of now.
+//! [`FindingPlaces`]: where findings of reviews are in the current work tree.
 //!
-//! The file of the finding's commit is compared with the file of now, line by line. Only what lies
-//! here is asked: a commit that is not here is not fetched.
+//! The file of the finding's commit is compared with the current file, line by line. Only local
+//! objects are used: a missing commit is not fetched.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
-//! [`run`]: runs one gate of the project and says what it came to.
+//! [`run`]: runs one gate of the project and returns its result.
 //!
 //! It runs in the project, or in a clean work tree of the commit that is made for it. The command
-//! runs under a hold, in a group of its own, without a terminal and without what is an
-//! agent's in our environment; its time is limited, and what it leaves behind is ended with it. It
-//! is the project's own code: an agent may have written what it runs, so that nothing below it is
-//! the operator's (see [`GateFact::Began`]).
+//! runs under a hold, in its own process group, without a terminal and without the variables of an
+//! agent in our environment; its time is limited, and what it leaves behind ends with it. It is the
+//! project's own code, and an agent may have written it, so that no process below it counts as the
+//! operator's (see [`GateFact::Began`]).
 //!
 //! Knows nothing of records and proposals.
 

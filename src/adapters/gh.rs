@@ -1,7 +1,7 @@
-//! [`Gh`]: the operator's own `gh`, asked for what a pull request's reviews say.
+//! [`Gh`]: runs the operator's own `gh` to get the reviews of a pull request.
 //!
 //! It runs with the operator's login and with none of our tokens, under a hold: whatever it starts
-//! ends with it, with its time, and with us. What it prints is read, never run, and shown masked.
+//! ends with it, with its time limit, and with us. Its output is read, never run, and shown masked.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -91,7 +91,6 @@ pub struct Gh {
 /// What a review says.
 #[derive(Debug)]
 pub struct GhReview {
-    /// The pull request.
     pub pull: PullRequest,
     /// What is said of it.
     pub read: ReadComments,

@@ -1,14 +1,14 @@
 //! [`hold`], [`spawn_held`] and [`reap()`]: children that die with their owner.
 //!
-//! A child runs under `ctxrelay hold -- CMD`, in a process group of its own and in the hold's
-//! session, which has no terminal. The hold's standard input is a socket whose other end only the
-//! owner has: when the owner is gone, however it went, the hold reads the end of it and ends the
-//! whole group. So a wrapper (npm's node shim) cannot leave the real program behind. Should the hold
-//! itself be killed, the [`ChildRecord`] that the owner keeps is enough to find the group again. An
-//! owner that ends may leave the other end of the socket to the next one as a [`PassedChild`]; the
-//! child does not notice.
+//! A child runs under `ctxrelay hold -- CMD`, in its own process group and in the hold's session,
+//! which has no terminal. The hold's standard input is a socket whose other end only the owner has:
+//! when the owner is gone, for any reason, the hold reads the end of the stream and ends the whole
+//! group. So a wrapper (npm's node shim) cannot leave the real program behind. If the hold itself
+//! is killed, the [`ChildRecord`] that the owner keeps is enough to find the group again. An owner
+//! that ends may pass its end of the socket to the next one as a [`PassedChild`]; the child does
+//! not notice.
 //!
-//! Knows nothing of the programs that it holds.
+//! Knows nothing of the programs that it runs.
 
 mod keeper;
 mod orphans;

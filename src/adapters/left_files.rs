@@ -1,4 +1,4 @@
-//! [`sweep_left`]: what a process that was killed left in a folder.
+//! [`sweep_left`]: removes the files that a killed process left in a folder.
 
 use std::fs::{self, File};
 use std::io;

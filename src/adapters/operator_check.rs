@@ -1,11 +1,12 @@
-//! [`check`]: whether a process is the operator's. Asked by the daemon about each process that
-//! connects to the operator's socket, and by a deck about itself before it hosts the daemon.
+//! [`check`]: whether a process is the operator's. The daemon checks each process that connects to
+//! the operator's socket, and a deck checks itself before it hosts the daemon.
 //!
-//! It has a controlling terminal, was not started with the environment of an agent's shell, and has
-//! no agent among its parents: none that the daemon knows, and none that `ctxrelay` started for a
-//! project of the same registry. On Linux the agents that we start are child subreapers: what their
-//! commands leave behind stays below them as long as they live. macOS has no subreapers and does
-//! not tell the environment: there an orphan with a terminal of its own passes.
+//! An operator's process has a controlling terminal, was not started with the environment of an
+//! agent's shell, and has no agent among its ancestors: none that the daemon knows, and none that
+//! `ctxrelay` started for a project of the same registry. On Linux the agents that we start are
+//! child subreapers: what their commands leave behind stays below them as long as they live. macOS
+//! has no subreapers and does not show the environment: there an orphan with a terminal of its own
+//! passes.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! [`open_plain`]: a file that somebody else wrote.
+//! [`open_plain`]: opens a file that somebody else wrote.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};

@@ -1,4 +1,4 @@
-//! [`holder`]: which process listens on a port of 127.0.0.1, as far as `/proc` tells us.
+//! [`holder`]: the process that listens on a port of 127.0.0.1, as far as `/proc` shows it.
 
 use std::fmt;
 use std::fs;

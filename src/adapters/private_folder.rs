@@ -1,4 +1,4 @@
-//! [`PrivateFolder`]: what one process remembers for the next, outside of projects.
+//! [`PrivateFolder`]: what one process keeps for the next, outside projects.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};

@@ -1,5 +1,5 @@
-//! [`ProcessStat`], [`StartedProcess`], [`age()`] and [`loopback`]: what the kernel says about the
-//! processes of others.
+//! [`ProcessStat`], [`StartedProcess`], [`age()`] and [`loopback`]: the kernel's data about other
+//! processes.
 
 mod age;
 pub mod loopback;

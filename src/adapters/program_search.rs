@@ -1,4 +1,4 @@
-//! [`ProgramSearch`]: a program that may be installed, moved or removed any time.
+//! [`ProgramSearch`]: a program that may be installed, moved or removed at any time.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;

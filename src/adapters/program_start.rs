@@ -1,8 +1,8 @@
-//! Starting programs in a process that may have to stop with its whole group (`ctrl-z`).
+//! Starts programs in a process that may have to stop with its whole group (`ctrl-z`).
 //!
-//! Between `vfork` and `exec` the new process is in our group already, and our thread waits for it
-//! where no signal reaches. A stop that comes then stops the child before its `exec`: this process
-//! waits for it and never stops, so the shell never takes the terminal back.
+//! Between `vfork` and `exec` the new process is already in our group, and our thread waits for it
+//! without receiving signals. A stop that arrives then stops the child before its `exec`: this
+//! process keeps waiting and never stops, so the shell never takes the terminal back.
 
 use std::io;
 use std::process::{Child, Command};

@@ -1,7 +1,7 @@
 //! [`ProjectRules`]: the instruction files of a project, read and masked.
 //!
-//! The project may be a stranger's: every file is plain, small and below the project's folder
-//! behind all links, there are few of them, and only texts are followed from one to the next.
+//! The project may be a stranger's: every file is plain, small and below the project's folder after
+//! all links are resolved, there are few of them, and only references to text files are followed.
 
 use std::io;
 use std::path::{Path, PathBuf};

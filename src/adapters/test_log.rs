@@ -1,4 +1,4 @@
-//! [`TestLog`]: what one test logs, on its own thread.
+//! [`TestLog`]: what one test logs on its own thread.
 
 use tracing::Dispatch;
 use tracing::subscriber::{DefaultGuard, NoSubscriber, set_default};

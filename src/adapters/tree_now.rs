@@ -1,4 +1,4 @@
-//! [`tree_now`]: the work tree of now, as far as it matters for a capsule.
+//! [`tree_now`]: the current work tree, as far as it matters for a capsule.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! [`work_folders`]: what the record holds of the agents' work as files, made from the record and the
-//! project's files of now.
+//! [`work_folders`]: the agents' work as files, made from the record and the project's current
+//! files.
 
 use std::io;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! [`run`]: the plugin's monitor. Each line on standard output wakes Claude.
 //!
 //! Claude Code 2.1.330 never restarts a monitor, spends a turn on one that ends, and leaves one
-//! behind when it is killed (observed). So this ends when that Claude is gone, and not before.
+//! behind when it is killed (observed). So this process ends when its Claude is gone, and not
+//! before.
 
 use std::time::Duration;
 

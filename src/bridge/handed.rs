@@ -1,6 +1,6 @@
-//! [`Handed`]: messages in answers that have not left yet. That an agent has a body is reported once
-//! the answer with it was given to the connection, never before: an answer that does not come so far
-//! is given again, as a repeat, and not counted as read.
+//! [`Handed`]: messages in answers that have not left yet. An agent is reported to have a body once
+//! the answer with it was given to the connection, never before: if an answer does not get that
+//! far, its message is given again, as a repeat, and does not count as read.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,8 +1,8 @@
-//! [`run`]: what a Claude hook runs. Reports the event, and hands waiting bodies into the turn
-//! that runs.
+//! [`run`]: what a Claude hook runs. Reports the event, and adds waiting message bodies to the
+//! running turn.
 //!
-//! Every hook holds Claude up for as long as it runs, and whatever it prints on a fault would
-//! reach the model: so it is quick, silent on any failure, and never fails.
+//! Every hook blocks Claude while it runs, and anything it prints on a fault would reach the model:
+//! so it is quick, silent on any failure, and never fails.
 
 mod before_tool;
 mod claude_question;
@@ -128,8 +128,8 @@ async fn run_within<R, W>(
     let work = hook(event, caller, input, output, client.clone());
     match timeout(wait, work).await {
         Err(_) => tracing::debug!(%event, "the hook took too long"),
-        Ok(Some(asked)) => {
-            let printed = permission(asked, caller, &client).await;
+        Ok(Some(waiting)) => {
+            let printed = permission(waiting, caller, &client).await;
             tracing::debug!(
                 printed = printed.is_some(),
                 "a question of claude's is over"
@@ -144,7 +144,7 @@ fn ago_ms(since: Instant) -> u64 {
 }
 
 /// A question of Claude's that waits for the person, who may take their time.
-struct Asked<W> {
+struct WaitingPermission<W> {
     ask: PermissionAsk,
     input: Value,
     output: W,
@@ -153,16 +153,20 @@ struct Asked<W> {
 
 /// Waits for the operator's answer and prints it. What was said of a plan that is another one by now is
 /// no answer: that one is asked about, under the same name.
-async fn permission<W>(asked: Asked<W>, caller: HookCaller, client: &Client) -> Option<()>
+async fn permission<W>(
+    waiting: WaitingPermission<W>,
+    caller: HookCaller,
+    client: &Client,
+) -> Option<()>
 where
     W: AsyncWrite + Unpin,
 {
-    let Asked {
+    let WaitingPermission {
         mut ask,
         mut input,
         mut output,
         since,
-    } = asked;
+    } = waiting;
     loop {
         let params = AskApprovalParams {
             request: ask.request.clone(),
@@ -218,7 +222,7 @@ async fn hook<R, W>(
     input: R,
     mut output: W,
     client: Client,
-) -> Option<Asked<W>>
+) -> Option<WaitingPermission<W>>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -232,10 +236,10 @@ where
         None if *event == HookEvent::PostToolUse => return None,
         None => Value::Null,
     };
-    // What was answered meanwhile may be heard before these.
+    // Claude goes on beside these, so that what follows them may be heard before.
     let comes_late = matches!(
         event,
-        HookEvent::PermissionRequest | HookEvent::Notification
+        HookEvent::PermissionRequest | HookEvent::Notification | HookEvent::StopFailure
     );
     let params = HookParams {
         asked_ago_ms: comes_late.then(|| ago_ms(since)),
@@ -263,7 +267,7 @@ where
     if *event == HookEvent::PermissionRequest {
         let key = uuid::Uuid::now_v7().to_string();
         let ask = PermissionAsk::read(&input, key)?;
-        return Some(Asked {
+        return Some(WaitingPermission {
             ask,
             input,
             output,

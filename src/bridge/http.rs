@@ -1,9 +1,9 @@
 //! [`service`]: Codex's MCP server over HTTP, for the daemon's control port.
 //!
-//! Stateless with JSON answers: every Codex thread opens a connection of its own, and a session of
-//! ours would be lost with the daemon. What rmcp then cannot do is done here: broken JSON gets
-//! `-32700`, and a call is taken back by `notifications/cancelled` or by hanging up.
-//! Who may connect at all is checked before this.
+//! Stateless with JSON answers: every Codex thread opens a connection of its own, and a session
+//! would be lost with the daemon. What rmcp cannot do in this mode is done here: broken JSON gets
+//! `-32700`, and a call is cancelled by `notifications/cancelled` or by hanging up. Who may connect
+//! at all is checked before this.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;

@@ -1,7 +1,7 @@
 //! [`instructions`]: what an agent is told about this server.
 //!
-//! Codex 0.169.0 shows its model nothing but the namespace and this text until a tool is looked
-//! for (observed), so it says what the tools are for and when to use which.
+//! Codex 0.169.0 shows its model only the namespace and this text until the model looks for a tool
+//! (observed), so the text says what the tools are for and when to use which.
 
 use crate::core::agent::Agent;
 

@@ -1,7 +1,7 @@
-//! What the agents talk to: MCP over stdio and over HTTP, the doorbell and the hook.
+//! The agents' side of the daemon: MCP over stdio and over HTTP, the doorbell and the hook.
 //!
-//! Speaks to the daemon through `client` alone, records nothing and decides nothing. Standard
-//! output belongs to the agent on the other side; diagnostics go to `tracing`.
+//! Talks to the daemon only through `client`, records nothing and decides nothing. Standard output
+//! belongs to the agent on the other side; diagnostics go to `tracing`.
 
 pub mod doorbell;
 mod handed;

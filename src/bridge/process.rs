@@ -1,4 +1,4 @@
-//! [`Process`]: a process of somebody else, told from a later one with the same id.
+//! [`Process`]: a process of somebody else, distinguished from a later one with the same id.
 
 use rustix::process::{Pid, test_kill_process};
 

@@ -1,4 +1,4 @@
-//! [`RelayServer`]: the MCP server of one agent, whatever the transport.
+//! [`RelayServer`]: the MCP server of one agent, over any transport.
 //!
 //! What it says about itself is static: `initialize` and `tools/list` never wait for a daemon.
 

@@ -1,8 +1,8 @@
 //! [`serve`]: an agent's MCP server over standard input and output.
 //!
-//! A reader in front of rmcp takes lines apart, because rmcp drops what it cannot read: broken
-//! JSON, a line over the limit and `server/discover` get their answers here, the rest goes on as
-//! typed messages. One writer owns the output.
+//! A reader in front of rmcp splits the input into lines, because rmcp drops what it cannot read:
+//! broken JSON, lines over the limit and `server/discover` are answered here, everything else goes
+//! on as typed messages. One writer owns the output.
 
 mod id_scan;
 

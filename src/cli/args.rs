@@ -1,6 +1,6 @@
 //! [`Cli`] and [`Verb`]: everything that can be typed, and the grouped `--help`.
 //!
-//! Knows the words; what they do is in the verb's own file.
+//! Knows the words; the file of each verb does the work.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;

@@ -1,13 +1,13 @@
-//! [`CliContext`]: what every verb of a project is given.
+//! [`CliContext`]: what every verb of a project receives.
 
 use super::output::Output;
 use crate::host::ProjectContext;
 
-/// The project's setting and where to print.
+/// The project and where to print.
 #[derive(Debug)]
 pub struct CliContext {
     /// What is settled before anything runs.
-    pub setting: ProjectContext,
+    pub project: ProjectContext,
     /// Where to print.
     pub out: Output,
 }

@@ -1,4 +1,4 @@
-//! [`ExitKind`], the exit codes, and [`Failure`], what a verb ends with when it cannot do its work.
+//! [`ExitKind`]: the exit codes; [`Failure`]: the result of a verb that cannot do its work.
 
 use std::fmt;
 use std::io;

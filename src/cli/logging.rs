@@ -1,7 +1,7 @@
-//! [`start`]: the log of the verbs that live long, in `state/contextrelay.log`.
+//! [`start`]: the log of the long-running verbs, in `state/contextrelay.log`.
 //!
 //! The file is 0600, never opened through a link, and bounded: above [`LOG_BYTES_MAX`] it becomes
-//! `contextrelay.log.1`, which replaces the one before.
+//! `contextrelay.log.1`, which replaces the previous one.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -62,8 +62,8 @@ pub fn complaint(var: impl Fn(&str) -> Option<OsString>) -> Option<String> {
 /// Begins to log. Keep the guard: what still waits is written when it is dropped.
 ///
 /// `None` when this process logs already.
-pub fn start(setting: &ProjectContext) -> Option<WorkerGuard> {
-    let file = LogFile::new(setting.dirs.state_file("contextrelay.log"));
+pub fn start(project: &ProjectContext) -> Option<WorkerGuard> {
+    let file = LogFile::new(project.dirs.state_file("contextrelay.log"));
     let lines_max = if is_asked_for() {
         ASKED_LINES_MAX
     } else {

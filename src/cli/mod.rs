@@ -1,13 +1,12 @@
-//! The command line: one file per verb, each `run(&CliContext, Args) -> CliOutcome`, in a folder with
-//! what is near to it and with what these verbs share.
+//! The command line: one file per verb, each `run(&CliContext, Args) -> CliOutcome`, in a folder
+//! with related verbs and what they share.
 //!
 //! - [`args`]: what can be typed; [`settings`]: what the environment adds, checked once.
-//! - [`report`]: what a verb tells, filled once; [`output`]: the place that prints
-//!   (passphrases are asked for beside it, in `signing`);
-//!   [`exit`]: what the exit codes mean.
+//! - [`report`]: what a verb reports, filled once; [`output`]: the place that prints (`signing`
+//!   asks for passphrases besides it); [`exit`]: the meaning of the exit codes.
 //! - [`connection`]: the ways to a running daemon; [`offline`]: what is known without one.
 //!
-//! Decides nothing about the record: the daemon does, or says no.
+//! Decides nothing about the record: the daemon carries out a command or refuses it.
 
 mod agents;
 pub mod args;

@@ -1,7 +1,7 @@
 //! [`Output`]: the only place of the command line that prints.
 //!
-//! Everything printed may hold text of an agent or of a stranger's ledger, so that every line
-//! goes through `ctxrelay_ui::sanitize` first; colour is put around it afterwards.
+//! Anything printed may contain text of an agent or of a stranger's ledger, so every line goes
+//! through `ctxrelay_ui::sanitize` first; colour is added afterwards.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;

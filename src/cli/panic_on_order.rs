@@ -1,5 +1,5 @@
-//! [`PanicOnOrder`]: has the program panic at a chosen line of its log, so that tests see what a
-//! fault of ours costs. Only in builds for development: no other reads the variable.
+//! [`PanicOnOrder`]: makes the program panic at a chosen line of its log, so that tests see the
+//! consequences of a fault of ours. Only development builds read the variable.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! [`Report`]: what a verb has to tell, filled once: a value for programs, [`ReportText`] for people.
+//! [`Report`]: the result of a verb, filled once: a value for programs, [`ReportText`] for people.
 //!
 //! Builds and does not print: [`super::output`] shows one of the two.
 
@@ -62,7 +62,6 @@ impl ReportText {
         Self::default()
     }
 
-    /// One line.
     pub fn line(&mut self, text: impl Into<String>) {
         self.parts
             .push(ReportPart::Spans(vec![(Tone::Plain, text.into())]));

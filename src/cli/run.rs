@@ -1,4 +1,4 @@
-//! [`run`]: one command line from its words to its exit code. Delegates, and does nothing itself.
+//! [`run`]: one command line, from its words to its exit code. Only delegates.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -323,7 +323,7 @@ impl TypedAt {
     /// For what a person types: they are told what of their environment is left out.
     fn context(&self) -> Result<CliContext, Failure> {
         let context = self.context_of(Named::Exactly, settings::environment)?;
-        tell_left_out(&context.out, &context.setting.user_dirs);
+        tell_left_out(&context.out, &context.project.user_dirs);
         Ok(context)
     }
 
@@ -332,9 +332,9 @@ impl TypedAt {
         named: Named,
         var: impl Fn(&str) -> Option<OsString>,
     ) -> Result<CliContext, Failure> {
-        let setting = settings::resolve(self.project.as_deref(), named, var)?;
+        let project = settings::resolve(self.project.as_deref(), named, var)?;
         let out = self.out.clone();
-        Ok(CliContext { setting, out })
+        Ok(CliContext { project, out })
     }
 
     fn context_of_hook(&self, registry: Option<&Path>) -> Result<CliContext, Failure> {

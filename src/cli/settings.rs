@@ -1,6 +1,6 @@
 //! [`resolve`]: the command line and the environment, checked once, as a [`ProjectContext`].
 //!
-//! Knows names and shapes of variables; opens nothing but the folders that it has to find.
+//! Knows the names and formats of variables; opens only the folders that it has to find.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! [`Autostart`]: how a client starts a detached daemon when none answers.
 //!
-//! Knows processes and the port, and nothing of the protocol. Whether two daemons come up at
-//! once does not matter here: the one without the project's lock ends by itself.
+//! Knows processes and the port, and nothing of the protocol. It does not matter here whether two
+//! daemons start at the same time: the one without the project's lock ends by itself.
 
 use std::ffi::OsString;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! [`Endpoint`] and [`Dial`]: where a daemon is, looked up again before each attempt.
+//! [`Endpoint`] and [`Dial`]: the address of a daemon, looked up again before each attempt.
 
 use std::fmt;
 use std::io;

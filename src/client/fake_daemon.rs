@@ -1,4 +1,4 @@
-//! [`FakeDaemon`]: the server's side of the control protocol for tests, answered by a closure.
+//! [`FakeDaemon`]: the server's side of the control protocol for tests; a closure answers.
 
 #![allow(
     clippy::result_large_err,

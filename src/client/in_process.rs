@@ -1,4 +1,4 @@
-//! The in-process transport: commands go to the daemon's loop as they are.
+//! The in-process transport: commands reach the daemon's loop unchanged.
 
 use tokio::sync::{broadcast, watch};
 

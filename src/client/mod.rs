@@ -1,8 +1,7 @@
-//! One typed client of the daemon, two ways to reach it.
+//! One typed client of the daemon, with two ways to reach it.
 //!
-//! [`Client`] is a cheap clone. In process it hands [`Command`]s to the daemon's loop as they
-//! are; over the control WebSocket (or `operator.sock`) it speaks `wire::control` and redials
-//! for ever.
+//! [`Client`] is a cheap clone. In process it passes [`Command`]s unchanged to the daemon's loop;
+//! over the control WebSocket (or `operator.sock`) it speaks `wire::control` and redials for ever.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! [`connect`]: the transport over the control WebSocket, or over `operator.sock`.
 //!
-//! One task per client owns the connection, dials again for ever, says `hello` first and hands
-//! answers back by id. It knows frames and deadlines, and nothing of what the commands mean. Its
-//! callers' end is [`WebSocketHandle`].
+//! One task per client owns the connection, redials for ever, sends `hello` first and returns
+//! answers by id. It knows frames and deadlines, but not what the commands mean.
+//! [`WebSocketHandle`] is the callers' end.
 
 mod broken;
 mod frame;

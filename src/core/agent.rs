@@ -131,19 +131,21 @@ words! {
         /// Not connected.
         #[default]
         Offline = "offline",
+        /// Who could say does not answer. A status alone says it: no agent is ever recorded so.
+        Unknown = "unknown",
     }
 }
 
 impl AgentState {
     /// Whether the agent's process is there to receive something.
     pub fn is_attached(self) -> bool {
-        !matches!(self, Self::Offline | Self::Stale)
+        !matches!(self, Self::Offline | Self::Stale | Self::Unknown)
     }
 
     /// How much it says where several agents are shown as one: what waits for the person first.
     pub fn weight(self) -> u8 {
         match self {
-            Self::Offline => 0,
+            Self::Offline | Self::Unknown => 0,
             Self::Idle => 1,
             Self::Limited => 2,
             Self::Stale => 3,

@@ -1,4 +1,4 @@
-//! [`Alarm`]: somebody else was at the record. Stands in an `error` entry, and stays until the
+//! [`Alarm`]: somebody else touched the record. It is an `error` entry, and stays until the
 //! operator has acknowledged it.
 
 use serde::{Deserialize, Serialize};
@@ -217,9 +217,8 @@ pub fn acknowledged_by(entry: &Entry) -> Option<EntryId> {
 /// An alarm as the record tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AlarmSnapshot {
-    /// Its entry.
     pub id: EntryId,
-    /// That entry's place in the ledger.
+    /// The place of its entry in the ledger.
     pub seq: Seq,
     /// When it was raised, ms since the epoch.
     pub at_ms: i64,

@@ -1,4 +1,4 @@
-//! [`cut_between_words`]: the beginning of a text of which secrets are taken out later.
+//! [`cut_between_words`]: the beginning of a text from which secrets will be removed later.
 
 /// At most so many characters of it. A word that goes on behind them is left out: the beginning of a
 /// secret looks like none. Of one word alone its beginning is all that can be told.

@@ -1,15 +1,15 @@
-//! [`Capsule`]: a task as one file that is small, redacted and can be checked where it arrives.
+//! [`Capsule`]: a task as one file that is small, redacted and can be verified where it arrives.
 //!
-//! - [`CapsuleStatement`], [`CapsuleRun`], [`CapsuleGit`], …: what it is made of. The members that
-//!   this version does not know stay, in `more`.
-//! - [`CapsuleSources`]: what one is filled from; [`Freshness`]: whether that is still so.
-//! - [`CapsuleBudget`]: what has room in it, by weight; a part is whole or absent.
-//! - [`Rendering`]: one as a text for somebody who goes on with the task.
-//! - [`CapsuleDraft`]: what is said of a task, for a person to edit.
-//! - [`CapsuleMask`]: the second look for secrets, and for where and by whom it was made.
+//! - [`CapsuleStatement`], [`CapsuleRun`], [`CapsuleGit`], …: its parts. Members that this version
+//!   does not know are kept, in `more`.
+//! - [`CapsuleSources`]: what one is filled from; [`Freshness`]: whether that still holds.
+//! - [`CapsuleBudget`]: what fits into it, by weight; a part is whole or absent.
+//! - [`Rendering`]: one as a text for somebody who continues the task.
+//! - [`CapsuleDraft`]: the statements about a task, for a person to edit.
+//! - [`CapsuleMask`]: the second search for secrets, and for where and by whom it was made.
 //!
-//! How one is written and read is `wire::capsule`. A capsule is text from elsewhere: it proves no
-//! author, and nothing in it is run.
+//! `wire::capsule` reads and writes them. A capsule is text from elsewhere: it proves no author,
+//! and nothing in it is run.
 
 mod budget;
 mod draft;

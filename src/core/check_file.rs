@@ -1,7 +1,7 @@
-//! [`CheckFile`]: a file on which it depends what a gate comes to.
+//! [`CheckFile`]: a file that decides the result of a gate.
 //!
-//! `npm test` stays the command that the operator trusts while `package.json` says something else.
-//! Known by well-known names: what else a project's own checks read is not known.
+//! `npm test` stays the command that the operator trusts even if `package.json` changes. Such files
+//! are recognised by well-known names; other files that a project's own checks read are not known.
 
 use crate::path_glob::glob_matches;
 

@@ -1,6 +1,6 @@
 //! [`ContextMeter`]: what is known of an agent's context, and how it grows from turn to turn.
 //!
-//! Pure: figures and times come in. A figure may come late, twice or not at all.
+//! Pure: figures and times are arguments. A figure may come late, twice or not at all.
 
 use std::collections::VecDeque;
 

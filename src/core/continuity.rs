@@ -1,11 +1,13 @@
 //! Continuity: what an agent has to know again after its context was compacted.
 //!
-//! - [`ContinuityState`]: per agent and runtime session what it is at, folded from entries.
+//! - [`ContinuityState`]: what an agent is working on, per agent and runtime session, folded from
+//!   entries.
 //! - [`StatedText`]: one value of it, with who said it and where.
 //! - [`markers`]: what an agent says of it in passing, in its own words.
 //! - [`reminder()`]: what it reads when it has not said that for long.
-//! - [`inference_prompt`]: what a model is asked that reads those words when they hold no mark.
-//! - [`Packet`]: the text that it is given, within a budget.
+//! - [`inference_prompt`]: the question to a model that reads an agent's words when they hold no
+//!   marker.
+//! - [`Packet`]: the text that the agent is given, within a budget.
 //! - [`WorkFiles`]: all of this as files, to look at.
 
 mod held;

@@ -1,4 +1,4 @@
-//! [`ContinuityState`]: what one agent is at, in one runtime session.
+//! [`ContinuityState`]: what one agent is working on, in one runtime session.
 
 mod inferred;
 mod stated_text;
@@ -145,7 +145,6 @@ pub struct PacketSeen {
     pub at_ms: i64,
     /// Why.
     pub cause: ReloadCause,
-    /// By which way.
     pub way: ReloadWay,
     /// How far it came.
     pub step: ReloadStep,

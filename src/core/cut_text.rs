@@ -1,5 +1,5 @@
-//! [`cut_text`], [`cut_apart`] and [`excerpt`]: the beginning of a text that is shown; [`head`]: of one
-//! that is read; [`one_line`]: a text without its lines.
+//! [`cut_text`], [`cut_apart`] and [`excerpt`]: the beginning of a text that is shown; [`head`]:
+//! the beginning of one that is read; [`one_line`]: a text on one line.
 
 use std::borrow::Cow;
 

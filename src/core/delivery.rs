@@ -7,20 +7,20 @@
 //!                           └─► ambiguous   nobody can know; only the operator sends it again
 //! ```
 //!
-//! - [`Delivery`]: one message, and [`DeliveryFact`], what can happen to it; [`Shown`]: what of
-//!   its text the model was given.
+//! - [`Delivery`]: one message, and [`DeliveryFact`]: what can happen to it; [`Shown`]: what of its
+//!   text the model was given.
 //! - [`Backlog`]: all that are not settled, in the order of the record.
-//! - [`MessageCursor`]: a place in what an agent fetches.
+//! - [`MessageCursor`]: a position in the messages that an agent fetches.
 //! - [`CodexFlow`]: the lane to Codex, one message in flight; [`CodexState`]: what Codex does.
-//! - [`Ladder`]: the ways to Claude, chosen by proof; [`Load`]: how much one hook hands over.
+//! - [`Ladder`]: the ways to Claude, chosen by proof; [`Load`]: how much one hook delivers.
 //! - [`ClaudeState`]: what Claude does; [`EndedTurns`]: its turns whose words are still being read.
-//! - [`Watchdog`]: a turn that has fallen silent.
+//! - [`Watchdog`]: detects a turn that has fallen silent.
 //! - [`Limit`]: an agent at its usage limit, and when it is tried again.
-//! - [`Admissions`]: the same handoff asked for twice.
-//! - [`DeliveryEffect`]: what a machine wants done, in this order; [`HeldEffects`]: what of it waits
-//!   for rows to be on the disk; [`RowsAhead`]: rows that are written beside their messages;
-//!   [`leaves`], [`stays`] and [`ClaimedTexts`]: what becomes of it then; [`LaterInputs`]: what the
-//!   machines hear of that.
+//! - [`Admissions`]: detects that the same handoff is requested twice.
+//! - [`DeliveryEffect`]: what a machine wants done, in this order; [`HeldEffects`]: effects that
+//!   wait for rows to be on the disk; [`RowsAhead`]: rows that are written beside their messages;
+//!   [`leaves`], [`stays`] and [`ClaimedTexts`]: what becomes of the effects then; [`LaterInputs`]:
+//!   what the machines are told of that.
 //!
 //! Knows no clock, no disk and no agent: time and fresh ids come in as a [`Moment`]. Facts may
 //! arrive late, twice, out of order, or from an app-server or bridge that is gone.
@@ -56,8 +56,8 @@ pub use admission::{Admission, Admissions};
 pub use backlog::{Backlog, LANE_MAX, LaneCounts, Moved, Restored};
 pub use claimed_texts::ClaimedTexts;
 pub use claude::{
-    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, ClaudeTurnEnd,
-    TurnEndSetting,
+    CarriedClaude, ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep,
+    ClaudeTurnEnd, TurnEndSetting,
 };
 pub use codex::{
     Activity, AdapterAnswer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTimeouts,
@@ -66,7 +66,7 @@ pub use effect::{DeliveryEffect, Moment};
 pub use ended_turns::EndedTurns;
 pub use held::Held;
 pub use held_effects::{HeldEffect, HeldEffects, HeldTooMuch};
-pub use ladder::{DeliveryMode, HookPoint, Ladder, LadderInput, LadderTimeouts};
+pub use ladder::{DeliveryMode, HookPoint, Ladder, LadderInput, LadderTimeouts, RungMessage};
 pub use later_inputs::{LaterInput, LaterInputs};
 pub use leaving::{leaves, stays};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitPolicy, LimitStep, Spoken};

@@ -3,6 +3,7 @@
 //! Knows nothing of lines, hashes or files; `wire::line` writes and reads them.
 
 mod approval;
+mod asked_tool;
 mod carried;
 mod carried_over;
 mod command_run;
@@ -33,6 +34,7 @@ pub use approval::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
     ChoiceEffect, LabelParts, RuleName, SUBJECT_CHARS_MAX, TextHints,
 };
+pub use asked_tool::AskedTool;
 pub use carried::CarriedEntry;
 pub use carried_over::{CONTEXTRELAY_3, IMPORTED_FROM, SENT_AT};
 pub use command_run::CommandRun;

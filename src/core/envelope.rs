@@ -1,4 +1,4 @@
-//! [`wrap`]: what stands around a text when an agent gets it, so that it cannot be taken for the
+//! [`wrap`]: the lines around a text that an agent gets, so that it cannot be mistaken for the
 //! human's words or for ours.
 
 use unicode_normalization::UnicodeNormalization as _;

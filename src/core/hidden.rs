@@ -1,8 +1,8 @@
-//! [`is_hidden`]: characters that a reader does not see and a program obeys; [`letters`]: which of a
-//! text are such, also among those that join others.
+//! [`is_hidden`]: characters that a reader does not see and a program obeys; [`letters`]: which
+//! characters of a text are hidden, including those that join others.
 //!
-//! The screen shows the same ones (`sanitize` of `ctxrelay-ui`, which knows nothing of this crate); a
-//! test of the program holds both together.
+//! The screen shows the same ones (`sanitize` of `ctxrelay-ui`, which knows nothing of this crate);
+//! a test of the program compares the two.
 
 /// DEL, C1, and what is invisible or moves other text wherever it stands: soft hyphen, grapheme joiner,
 /// fillers, zero widths, bidirectional controls, selectors, invisible operators, separators, notes, tags

@@ -1,11 +1,11 @@
 //! Instruction files: what each agent reads by itself, and what of the rest it is given.
 //!
 //! - [`InstructionFile`]: one file of the project, read and masked.
-//! - [`managed_instructions`]: what our own block in such a file says, and [`coordinator_note`] what
-//!   tells of a change of it.
-//! - [`included`]: the files that one names.
+//! - [`managed_instructions`]: the text of our own block in such a file, and [`coordinator_note`]:
+//!   what announces a change of it.
+//! - [`included`]: the files that one includes.
 //! - [`read_or_said`]: which of them an agent reads without us.
-//! - [`rules_diff()`]: what differs between the rules that an agent has and those of now.
+//! - [`rules_diff()`]: the difference between the rules that an agent has and the current ones.
 //! - [`SharedRules`]: the paragraphs that it does not have, within a budget, and a row for each
 //!   paragraph that says what became of it.
 //!

@@ -1,4 +1,4 @@
-//! [`LineHash`]: the hash on a line of the chain, in a third of the room that its text needs.
+//! [`LineHash`]: the hash on a line of the chain, in a third of the space of its text.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! [`lock`]: a mutex whose holder may have panicked.
+//! [`lock`]: locks a mutex, even if an earlier holder panicked.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,5 @@
-//! [`with_block`] and [`without_block`]: our lines in a file of the user's, between two markers.
-//! Everything outside of the markers stays byte for byte.
+//! [`with_block`] and [`without_block`]: our lines in a user's file, between two markers.
+//! Everything outside the markers stays the same, byte for byte.
 
 /// Stands alone in the line before ours.
 pub const BEGIN: &str = "<!-- ctxrelay:begin (managed; `ctxrelay uninit` takes it out) -->";

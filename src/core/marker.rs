@@ -1,8 +1,8 @@
-//! [`Marker`]: what a Codex without our tools can still say, as the beginning of its final
+//! [`Marker`]: what a Codex without our tools can still express, as the beginning of its final
 //! message.
 //!
-//! The words are those of ContextRelay 3.13, so that instructions written for it go on working. A
-//! marker is the agent's own word and nothing more: what it claims stays a claim.
+//! The words are those of ContextRelay 3.13, so that instructions written for it keep working. A
+//! marker is only the agent's own word: what it claims stays a claim.
 
 use super::entry::ArtifactStatus;
 use super::id::EntryId;

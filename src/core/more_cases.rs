@@ -1,4 +1,4 @@
-//! [`more_cases`]: how often a property is looked at, for the tests of what reads hostile text.
+//! [`more_cases`]: how many cases a property is tested with, for tests of what reads hostile text.
 
 use proptest::prelude::ProptestConfig;
 

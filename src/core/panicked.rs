@@ -1,4 +1,4 @@
-//! [`Panicked`]: a panic, as it may be told.
+//! [`Panicked`]: a panic, in a form that may be reported.
 
 use std::fmt;
 use std::panic::PanicHookInfo;

@@ -1,5 +1,5 @@
-//! [`glob_matches`]: whether a path is one of those that a glob names; [`glob_reaches_into`]: whether
-//! what lies in a folder may be one of them.
+//! [`glob_matches`]: whether a glob matches a path; [`glob_reaches_into`]: whether it may match
+//! something in a folder.
 //!
 //! As in the files of CI services: the whole path from the project's folder is compared; `*` and
 //! `?` stay in one folder, `**` as a part of its own stands for any folders or none.

@@ -1,9 +1,9 @@
-//! [`PlainValue`]: a JSON value as it is written.
+//! [`PlainValue`]: a JSON value exactly as it is written.
 //!
-//! `serde_json`'s own `Value` takes an object whose first key is the private name of its raw text for
-//! the JSON in that text. Such a value is read as another one than is written, and each text in it has
-//! a limit of nesting of its own: a file within every bound overflows the stack. What is read from
-//! elsewhere is read as this.
+//! `serde_json`'s own `Value` takes an object whose first key is the private name of its raw text
+//! for the JSON in that text. Such a value is read as something other than what is written, and
+//! each text in it gets a nesting limit of its own: a file within every bound overflows the stack.
+//! Input from elsewhere is therefore read as this type.
 
 use std::fmt;
 

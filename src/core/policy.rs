@@ -1,20 +1,22 @@
-//! The operator's rules about what an agent may do, and what a command or a tool would do, read from
-//! its text alone.
+//! The operator's rules about what an agent may do, and what a command or a tool would do, judged
+//! from its text alone.
 //!
-//! - [`PolicyRules`]: who may write to git, and which permissions an agent has; [`PolicyRules::judge`]
-//!   says of one call of a tool what they make of it.
+//! - [`PolicyRules`]: who may write to git, and which permissions an agent has;
+//!   [`PolicyRules::judge`]: the verdict on one call of a tool.
 //! - [`git_use`]: does a shell command write to git?
-//! - [`named_files()`]: which files a request is about.
-//! - [`risk_hints()`]: what the person should know of a request before it says yes; [`read_unmasked`]:
-//!   what of that only the text tells that the record masks.
+//! - [`named_files()`]: the files that a request is about.
+//! - [`risk_hints()`]: what the person should know of a request before saying yes;
+//!   [`read_unmasked`]: the part of that which only the unmasked text shows.
 //!
-//! Only the text counts: what a script, a Makefile or a hook does when it runs is not seen. A rule on
-//! top of this keeps two agents out of each other's way; it is no sandbox.
+//! Only the text counts: what a script, a Makefile or a hook does when it runs is not seen. A rule
+//! based on this keeps two agents out of each other's way; it is no sandbox.
 
 mod coordinator;
+mod gh_subcommands;
 mod git_write;
 mod given_commands;
 mod here_document;
+mod hint;
 mod named_files;
 mod need;
 mod needs;
@@ -36,6 +38,8 @@ mod shell_text;
 mod sign_off_mode;
 mod subcommands;
 mod unmasked;
+mod why_unclear;
+mod wrappers;
 
 #[cfg(test)]
 mod rules_tests;
@@ -55,3 +59,4 @@ pub use rule_in_force::{ClaudeHooks, RuleInForce};
 pub use secret_paths::is_secret_path;
 pub use sign_off_mode::SignOffMode;
 pub use unmasked::read_unmasked;
+pub use why_unclear::WhyUnclear;

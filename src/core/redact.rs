@@ -1,10 +1,10 @@
-//! [`Redactor`]: takes secrets out of text before it is recorded or delivered.
+//! [`Redactor`]: removes secrets from text before it is recorded or delivered.
 //!
-//! Four layers, from sure to likely: the project's own rules ([`OwnRules`]), formats that only a
-//! secret has ([`rule::RULES`]), names that say that a secret follows ([`assign`]), and the same
-//! names as keys of structured values ([`walk`]). A mark names the rule that set it:
-//! `[REDACTED_GITHUB_TOKEN]`. Knows nothing of lines but which of their fields are the protocol's
-//! own, and nothing of where a project's rules come from.
+//! Four layers, from certain to likely: the project's own rules ([`OwnRules`]), formats that only a
+//! secret has ([`rule::RULES`]), names that announce a secret ([`assign`]), and the same names as
+//! keys of structured values ([`walk`]). A mark names the rule that set it:
+//! `[REDACTED_GITHUB_TOKEN]`. Of lines it knows only which fields are the protocol's own, and
+//! nothing of where a project's rules come from.
 //!
 //! Linear in the text: regular expressions without backtracking, and look-arounds by hand with
 //! fixed bounds.

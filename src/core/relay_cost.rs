@@ -1,11 +1,11 @@
-//! [`RelayCost`]: how much of ours an agent's model was given, beside what others said to it.
+//! [`RelayCost`]: how much text of ours an agent's model was given, apart from what others said to
+//! it.
 
 use serde::{Deserialize, Serialize};
 
 /// Characters of a token, about: texts and JSON of ours in the vendors' own counts.
 const CHARS_PER_TOKEN: u64 = 4;
 
-/// What it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostSort {
     /// The descriptions of our tools.

@@ -1,4 +1,4 @@
-//! What a person types so that an agent's conversation goes on.
+//! The command that a person types to continue an agent's conversation.
 
 use crate::id::ThreadId;
 

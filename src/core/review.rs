@@ -1,10 +1,10 @@
-//! What a review says, out of the comment that carries it.
+//! Extracts what a review says from the comment that carries it.
 //!
 //! - [`CleanBody`]: a comment's words without pictures, buttons and prompts for an AI.
-//! - [`ImportedFinding`]: the same, made fit to be recorded; [`ImportPlan`]: what is to be recorded.
+//! - [`ImportedFinding`]: the same, ready to be recorded; [`ImportPlan`]: what is to be recorded.
 //! - [`FindingSeverity::of`](crate::entry::FindingSeverity::of): how bad it is, with a
-//!   [`SeverityBy`](crate::entry::SeverityBy) for by what that is known; [`ReviewPart`]: what a comment
-//!   is of its review.
+//!   [`SeverityBy`](crate::entry::SeverityBy) for the evidence; [`ReviewPart`]: which part of its
+//!   review a comment is.
 //!
 //! A comment is text from elsewhere: it is read, never followed.
 

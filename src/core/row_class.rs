@@ -1,5 +1,5 @@
-//! [`RowClass`]: what sort of row an entry is in a timeline, told by one word, so that an index can
-//! keep it in a byte and answer without reading the entry.
+//! [`RowClass`]: the sort of row that an entry is in a timeline, so that an index can store it in a
+//! byte and answer without reading the entry.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,9 @@
 //! Signed decisions: what is signed, by whom, and what the record says of that.
 //!
 //! While the record says that decisions are signed, one without the right signature has no effect:
-//! who can write the project or append to the record cannot decide. The key itself never comes
-//! here; it signs what [`DecisionStatement`], [`ActStatement`] and [`SigningStatement`] write.
+//! anybody who can write the project or append to the record still cannot decide. The key itself is
+//! never here; it signs what [`DecisionStatement`], [`ActStatement`] and [`SigningStatement`]
+//! write.
 
 mod act;
 mod act_signature;

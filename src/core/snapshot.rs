@@ -1,7 +1,7 @@
 //! [`Snapshot`]: the whole visible world, folded from entries by `core::fold`.
 //!
-//! Holds what is open in full and of the rest only counts and the latest, so that its size
-//! follows the work at hand and not the length of the record.
+//! Holds open matters in full and of the rest only counts and the latest, so that its size follows
+//! the work in progress and not the length of the record.
 
 mod activity;
 mod agent_status;

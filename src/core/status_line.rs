@@ -1,6 +1,6 @@
 //! [`StatusLine`]: what a person reads of the pair below Claude's composer.
 //!
-//! Words and figures of ours alone: nothing that an agent wrote stands in it.
+//! Only words and figures of ours: it contains nothing that an agent wrote.
 
 use crate::agent::AgentState;
 use crate::context_fill::ContextFill;

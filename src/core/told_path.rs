@@ -1,4 +1,4 @@
-//! [`told_path`]: a file's name in a text for people and agents; [`told_lines`]: lines of it.
+//! [`told_path`]: a file's name in a text for people and agents; [`told_lines`]: lines of the file.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

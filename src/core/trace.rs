@@ -1,9 +1,10 @@
 //! The spans by which one message is followed through the logs of all processes: its id, and the
-//! attempt at its delivery. Never a word of it.
+//! attempt at its delivery; and the span by which one request for approval is followed through the
+//! log of the daemon: its id. None of their text.
 //!
-//! The daemon and the Codex adapter know the attempt. To Claude's side the protocol carries the id
-//! alone, so that what `bridge` says of a message there (pushed, rung, printed, fetched) has no
-//! attempt: it belongs to the one that the daemon's line before it names.
+//! The daemon and the Codex adapter know the attempt. To Claude's side the protocol carries only
+//! the id, so what `bridge` logs of a message there (pushed, rung, printed, fetched) has no
+//! attempt: it belongs to the one in the preceding line of the daemon.
 
 use tracing::{Span, debug_span};
 
@@ -18,6 +19,11 @@ pub fn message(id: &EntryId) -> Span {
 pub fn attempt(id: &EntryId, attempt: Option<&AttemptId>) -> Span {
     let attempt = attempt.map(tracing::field::display);
     debug_span!("message", %id, attempt)
+}
+
+/// Of a request for approval, by the entry that asks.
+pub fn approval(id: &EntryId) -> Span {
+    debug_span!("approval", %id)
 }
 
 /// A way to Claude brought no proof of a message, and the next one is tried.

@@ -1,5 +1,4 @@
-//! [`Whole`]: what an entry says of a text that is too long for its line, and [`cut`], which cuts
-//! it.
+//! [`Whole`]: what an entry says of a text that is too long for its line, and [`cut`]: cuts it.
 //!
 //! Lengths are in UTF-16 units, because readers of the v1 shape count so (ContextRelay 3.13,
 //! observed). Knows nothing of where the whole text is kept.

@@ -1,5 +1,5 @@
-//! Words that stand on the disk and on the wire: as an enum here, as the same text there, and what
-//! another version wrote is kept as it is.
+//! Words that are stored on the disk and sent on the wire: an enum here, the same text there. A
+//! word that another version wrote is kept as it is.
 
 use serde::de::DeserializeOwned;
 use serde::de::value::{BorrowedStrDeserializer, Error as ValueError};

@@ -1,4 +1,4 @@
-//! [`ConnId`]: one connection of a client, and [`Outlet`], where its notifications go.
+//! [`ConnId`]: one connection of a client, and [`Outlet`]: where its notifications go.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

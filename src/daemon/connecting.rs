@@ -1,5 +1,5 @@
-//! Clients come and go: what [`Clients`] says of it reaches the lane to Claude, the record and the
-//! operator.
+//! Clients connect and disconnect: passes what [`Clients`] returns to the lane to Claude, the
+//! record and the operator.
 
 use tokio::time::Instant;
 
@@ -83,6 +83,7 @@ impl Daemon {
         let now_ms = self.base.clock.now_ms();
         for (pair, heir) in self.base.clients.free_places(now_ms) {
             self.place_is_free(&pair, heir);
+            self.claude_hears(&pair, ClaudeInput::StaysAway);
             self.base.clients.status_changed();
         }
         for lost in self.base.clients.probes_due(now_ms) {

@@ -1,4 +1,4 @@
-//! Calls that wait for an answer that does not come any more: they hear why, and wait no longer.
+//! Calls that wait for an answer that will not come: they are told why, and stop waiting.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -137,7 +137,7 @@ fn ended_words(world: &Snapshot, entry: &Entry, agent: Agent, id: &EntryId) -> O
             // It goes on to its answer. Of a decision too: who proposes it has a turn to end.
             let is_its_word = entry.source == agent.peer().into()
                 || matches!(entry.kind, EntryKind::FinalityDecision(_));
-            let is_at_work = is_its_word && is_at_work(world, id);
+            let is_at_work = is_its_word && is_at_work(world, entry, agent.peer(), id);
             let by = match &entry.source {
                 Party::Human => "your operator",
                 by if *by == agent.into() => "you",
@@ -154,10 +154,16 @@ fn ended_words(world: &Snapshot, entry: &Entry, agent: Agent, id: &EntryId) -> O
     }
 }
 
-/// Whether the receiver has it, in a turn that is not known to have ended: the one of Codex's, or
-/// any of Claude's while it is not acknowledged.
-fn is_at_work(world: &Snapshot, id: &EntryId) -> bool {
-    let unsettled = world.unsettled.get(id);
-    world.in_turn.contains_key(id)
-        || unsettled.is_some_and(|message| message.to == Agent::Claude && message.is_proven())
+/// Whether the receiver, of whose pair an entry is, has it in a turn that is not known to have
+/// ended: the one of Codex's, or any of Claude's while it is not acknowledged. Behind that, the one
+/// in which Claude says what the entry has.
+fn is_at_work(world: &Snapshot, entry: &Entry, receiver: Agent, id: &EntryId) -> bool {
+    match (receiver, world.unsettled.get(id)) {
+        (Agent::Codex, _) => world.in_turn.contains_key(id),
+        (Agent::Claude, Some(message)) => message.is_proven(),
+        (Agent::Claude, None) => {
+            let claude = world.agent(Agent::Claude).status(&entry.pair());
+            claude.state.is_in_turn()
+        }
+    }
 }

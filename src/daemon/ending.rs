@@ -1,4 +1,4 @@
-//! How the loop ends: the steps behind its last event. Each has a deadline of its own.
+//! How the loop ends: the steps after its last event, each with a deadline of its own.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -30,7 +30,7 @@ use crate::daemon::base::under_way::{UnderWay, WorkBeside};
 use crate::daemon::decisions::approval_texts::ReadApproval;
 use crate::daemon::decisions::approvals::AnswerNumber;
 use crate::daemon::deliveries::bodies::BodiesRead;
-use crate::daemon::sessions::carrying::SessionEnding;
+use crate::daemon::sessions::carrying::{EndingWish, SessionEnding};
 use crate::daemon::sessions::reopening::SealedTaskRead;
 use crate::store::erase::KeptTexts;
 use crate::store::ledger::WriterEvent;
@@ -154,7 +154,7 @@ pub enum Event {
     ServiceFailed,
     /// An answer of the operator's to a request for approval reached nobody. → `decisions::approving`
     ApprovalUnanswered { id: EntryId, number: AnswerNumber },
-    /// One that says no reached Codex: the operator's reason goes after it. → `commands::approve`
+    /// One that says no reached Codex: the operator's reason goes after it. → `commands::answer_approval`
     ReasonToTell(Box<Entry>),
     /// Codex did what the operator asked of it. → `commands::agent_action`
     ActionDone {
@@ -268,7 +268,6 @@ pub enum TreePurpose {
 /// A Claude of which nobody is connected any more.
 #[derive(Debug)]
 pub struct ClaudeLook {
-    /// In which runtime session.
     pub pair: RuntimeSession,
     pub process: StartedProcess,
     /// How long it was waited before.
@@ -290,7 +289,6 @@ pub struct TranscriptRead {
 /// What Claude said of its work, up to now.
 #[derive(Debug)]
 pub struct ClaudeSpoke {
-    /// In which runtime session.
     pub pair: RuntimeSession,
     /// Its words that were not read before.
     pub texts: Vec<String>,
@@ -315,7 +313,6 @@ pub struct ClaudeSpoke {
 pub struct ClaudeCompacted {
     /// The record's session in which it was.
     pub session: SessionId,
-    /// In which runtime session.
     pub pair: RuntimeSession,
     pub trigger: CompactionTrigger,
     /// Claude's summary, where it was told.
@@ -330,7 +327,6 @@ pub struct ClaudeCompacted {
 #[derive(Debug)]
 pub struct WordsRead {
     pub agent: Agent,
-    /// In which runtime session.
     pub pair: RuntimeSession,
     /// The model, by the name that it was asked for.
     pub model: String,
@@ -352,9 +348,7 @@ pub struct RulesLooked {
 #[derive(Debug)]
 pub struct RulesCompared {
     pub agent: Agent,
-    /// In which runtime session.
     pub pair: RuntimeSession,
-    /// What it was told.
     pub told: Arc<RuleTexts>,
     pub differ: Vec<RulesDiff>,
 }
@@ -396,9 +390,21 @@ pub struct DeletionAsked {
 /// A session that was deleted, as far as it could be.
 #[derive(Debug)]
 pub struct DeletionDone {
-    /// What its deletion came to.
-    pub cleared: Cleared,
-    pub reply: ReplySender,
+    /// Which.
+    pub session: SessionId,
+    /// What is still there, and why.
+    pub left: Vec<String>,
+    /// Who waited for that.
+    pub waited: DeletionWaiter,
     /// Until this is heard.
     pub under_way: UnderWay,
+}
+
+/// Who waits until a session is deleted.
+#[derive(Debug)]
+pub enum DeletionWaiter {
+    /// Who had it deleted, and hears so.
+    Answer(Cleared, ReplySender),
+    /// Who has the next one end, after a fault of ours had cut the deletion short.
+    Ending(EndingWish, ReplySender),
 }

@@ -1,6 +1,6 @@
-//! How the daemon ends when something of ours failed: nothing that was decided half is carried on,
-//! folded or written down. Those who wait for an answer hear that there will be none, and what the
-//! ledger's writer had taken is written, so that the next start folds all of it.
+//! How the daemon ends after a fault of our own: nothing half decided is carried out, folded or
+//! written. Callers are told that there will be no answer, and whatever the ledger's writer has
+//! accepted is written, so that the next start folds all of it.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! [`DaemonFault`]: why a daemon ends that nobody has told to; and [`Ended`], how its loop came to an end.
+//! [`DaemonFault`]: why a daemon ends unasked; and [`Ended`]: how its loop came to an end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

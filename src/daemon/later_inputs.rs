@@ -1,4 +1,4 @@
-//! Hands the inputs that came up during a flow to the lanes, then delivers.
+//! Feeds the inputs that came up during a flow to the lanes, then delivers.
 
 use super::owners::Daemon;
 use crate::core::delivery::{CodexInput, LaterInput};

@@ -1,4 +1,5 @@
-//! `/metrics`: OpenMetrics text, and the text format of Prometheus for who does not ask for that.
+//! `/metrics`: OpenMetrics text, or Prometheus's text format for clients that do not ask for
+//! OpenMetrics.
 
 use std::collections::HashSet;
 

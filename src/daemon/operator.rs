@@ -1,10 +1,10 @@
 //! The operator's socket: a Unix socket outside the project, open only to processes of the same
 //! user that have a terminal and do not descend from an agent.
 //!
-//! ENFORCED against what agents run below them; ADVISORY against any other process of the same
-//! user, such as one that types into the operator's own terminal, or a service that starts a command
-//! for an agent: the command then runs below that service. What a gate runs is below its keeper, and
-//! below this process once it has killed that one.
+//! ENFORCED against processes that agents start below themselves; ADVISORY against any other
+//! process of the same user, such as one that types into the operator's own terminal, or a service
+//! that starts a command for an agent: that command then runs below the service. A gate's processes
+//! run below its keeper, and below this process once the keeper was killed.
 
 use std::io;
 use std::path::{Path, PathBuf};

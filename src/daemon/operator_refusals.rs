@@ -1,4 +1,4 @@
-//! Operator commands from somebody else: counted by [`Clients`], and now and then to be recorded.
+//! Operator commands from somebody else: counted by [`Clients`], and recorded now and then.
 
 use serde_json::Value;
 use tokio::time::Instant;

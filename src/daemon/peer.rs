@@ -1,5 +1,5 @@
-//! [`Peer`]: the process at the other end of a connection, by the kernel's word. It is asked by the
-//! connection, before the loop hears of it.
+//! [`Peer`]: the process at the other end of a connection, as the kernel reports it. The connection
+//! asks the kernel before the loop hears of the client.
 
 use crate::adapters::process::{ProcessStat, StartedProcess, loopback};
 use crate::wire::control::Role;
@@ -23,7 +23,6 @@ pub enum Peer {
 /// A client's process, and what the kernel says beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientProcess {
-    /// The process.
     pub itself: StartedProcess,
     /// The agent that started it, of a bridge or a hook.
     pub agent: Option<StartedProcess>,

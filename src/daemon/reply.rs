@@ -1,4 +1,4 @@
-//! [`ReplySender`]: the way back to who asked; and the refusals that several places give.
+//! [`ReplySender`]: the way back to the caller; and the refusals that several places give.
 
 use tokio::sync::oneshot;
 

@@ -1,26 +1,27 @@
-//! The loop of the [`Daemon`]: it takes one [`Event`] after the other and hands it to its flow.
-//! What is decided is appended, and only when an entry is durable it is folded, published and
-//! has effects.
+//! The loop of the [`Daemon`]: it takes one [`Event`] after the other and passes it to its flow.
+//! What is decided is appended, and only when an entry is durable it is folded, published and has
+//! effects.
 //!
-//! No event waits for a disk, for `git`, or for the kernel's word on a process. What is needed of
-//! these is asked before the loop hears of the matter (by the connection, or where the adapter's
-//! facts are forwarded), or beside it, and comes back as an [`Event`] (`Base::beside`, `Readers`,
-//! `read_bodies`). So is what takes the processor for milliseconds: what the masks of a long request
-//! hide (`approval_texts`). What the loop still waits for itself, and why:
+//! No event waits for a disk, for `git`, or for the kernel to report on a process. Such facts are
+//! gathered before the event reaches the loop (by the connection, or where the adapter's facts are
+//! forwarded), or beside the loop, and come back as an [`Event`] (`Base::beside`, `Readers`,
+//! `read_bodies`). The same holds for what takes milliseconds of processor time, such as finding
+//! what the masks of a long request hide (`approval_texts`). The loop itself still waits for:
 //!
 //! | what | how long, and why here |
 //! |---|---|
-//! | two appends when a session ends (`rollover`) | at most [`STEP`](super::stop::STEP) each; nothing may be recorded in between, and no client could be told anything else. Where the disk hangs between the two, until it answers: what it has of a session that did not begin goes before anything is recorded in the one before, or a start would go on with it |
-//! | the new ledger's file, the head outside and `current` when a session ends (`recorder::next_session`) | until the disk answers, which has just taken an append; a `current` that is given up could still come to name the next session, in which nothing is recorded |
-//! | a rename of the file that is put away (`recorder::next_session`) | one call, behind a sync of the same disk |
-//! | one line of the record by its offset: what a call answers or names, when it is none of the last thousand (`Recorder::stored_of`, `Ledger::read`) | a read of the file that is appended to, mostly from memory |
-//! | the record that a Codex without our tools asks for with its last words (`codex::context_answer`) | as much as for `read_context`: mostly 1 ms, at most 5,000 lines; its answer and the end of the turn are one write, or a crash between the two would lose the question |
-//! | masking a request of less than 2,000 bytes (`ApprovalText`) | 10 µs, where all of it are secrets half a millisecond; to have it read elsewhere would cost as much |
-//! | masking a longer one that could not be read within half a second (`handle::read_approval`) | 2 ms for 200,000 characters, 70 ms where each line has a secret; the processor had no time for it, and an agent waits for its card |
-//! | masking what an agent said in a turn, where a model may be asked about that (`inferring`) | its latest 12,000 characters, and a text of 64 KiB that they begin in: 1 ms, where all of it are secrets 25 ms; beside the loop it could fall behind the next turn, to which it would be counted |
-//! | masking a packet (`reloading`) | 16,000 characters: 0.2 ms, where all of it are secrets 6 ms; it is made of the world as it is then |
-//! | masking what is shown of a turn or a gate that runs (`shown_turn`, `running_tools`, `commands::gates`) | 4,000 characters, of a plan 30 steps: 40 µs, where all of it are secrets 1.5 ms |
-//! | `current` that somebody else changed (`tamper::alert`) | seldom, with a pause of its own; beside the loop it could name a session that has ended since |
+//! | two appends when a session ends (`rollover`) | at most [`STEP`](super::stop::STEP) each; nothing may be recorded in between, and no client could be told anything else. If the disk hangs between the two, until it answers: what it holds of a session that did not begin has to go before anything is recorded in the previous one, or a start would continue with it |
+//! | the new ledger's file, the head outside and `current` when a session ends (`recorder::next_session`) | until the disk answers, which has just taken an append; if we gave up on writing `current`, it could still come to name the next session, in which nothing is recorded |
+//! | a rename of the file that is put away (`recorder::next_session`) | one call, after a sync of the same disk |
+//! | one line of the record by its offset: what a call answers or names, if it is not among the last thousand (`Recorder::stored_of`, `Ledger::read`) | a read of the file that is appended to, mostly from memory |
+//! | the record that a Codex without our tools asks for in its final message (`codex::context_answer`) | as long as `read_context`: mostly 1 ms, at most 5,000 lines; its answer and the end of the turn are one write, or a crash between the two would lose the question |
+//! | the hash by which a repeated request is recognised (`AskedAs`) | 200,000 bytes: 0.1 ms, or 0.5 ms if the processor has no instructions for it; without it nobody knows whether the request already waits |
+//! | masking a request of less than 2,000 bytes (`ApprovalText`) | 10 µs, or half a millisecond if it is all secrets; having it read elsewhere would cost as much |
+//! | masking a longer one that could not be read within half a second (`handle::read_approval`) | 2 ms for 200,000 characters, 70 ms if each line has a secret; the processor was too busy to do it earlier, and an agent waits for its card |
+//! | masking what an agent said in a turn, if a model may be asked about it (`inferring`) | its latest 12,000 characters, and a text of 64 KiB that they begin in: 1 ms, or 25 ms if it is all secrets; beside the loop it could fall behind the next turn, to which it would be counted |
+//! | masking a packet (`reloading`) | 16,000 characters: 0.2 ms, or 6 ms if it is all secrets; it is made from the world at that moment |
+//! | masking what is shown of a running turn or gate (`shown_turn`, `running_tools`, `commands::gates`) | 4,000 characters, of a plan 30 steps: 40 µs, or 1.5 ms if it is all secrets |
+//! | `current` that somebody else changed (`tamper::alert`) | rare, with a pause of its own; beside the loop it could name a session that has ended since |
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -30,8 +31,8 @@ use tokio::time::{Instant, sleep_until};
 use super::event::Event;
 use super::fault::{DaemonFault, Ended};
 use super::owners::Daemon;
+use super::published_state::publish_state;
 use super::reply::answer;
-use super::show::show;
 use super::stop::Stop;
 use crate::core::agent::Agent;
 use crate::core::delivery::LimitInput;
@@ -160,7 +161,7 @@ impl Daemon {
             self.on_deadline();
         }
         self.watch_idleness();
-        show(&self.base.clients, &self.agents.codex, &mut self.base.board);
+        publish_state(&self.base.clients, &self.agents.codex, &mut self.base.board);
         self.base.loop_times.took(kind, begun.elapsed());
         (!self.deliveries.may_stop(&self.base)).then(|| self.next_deadline())
     }
@@ -268,7 +269,7 @@ impl Daemon {
             Event::SessionEnding(ending) => self.on_session_ending(*ending),
             Event::SealedTaskRead(found) => self.base.on_sealed_task_read(*found),
             Event::DeletionAsked(asked) => self.on_deletion_asked(asked),
-            Event::DeletionDone(done) => self.base.on_deletion_done(done),
+            Event::DeletionDone(done) => self.on_deletion_done(done),
             Event::Gate(fact) => self.decisions.on_gate(&mut self.base, fact),
             Event::WorkFailed { what, under_way } => {
                 drop(under_way);

@@ -1,4 +1,4 @@
-//! [`Status`] of a running daemon, from the folded world and what is attached right now.
+//! [`Status`] of a running daemon, from the folded world and what is currently attached.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +10,7 @@ use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::AgentStatus;
 use crate::daemon::agents::claude::tools;
 use crate::daemon::agents::claude_lane::ShownClaude;
+use crate::daemon::agents::codex_lane::CodexParts;
 use crate::daemon::base::clock::now_ms;
 use crate::daemon::base::foreign::has_open_alarm;
 use crate::daemon::base::notices::Notices;
@@ -28,32 +29,12 @@ const CUT_OFF_TOLD_MAX: usize = 100;
 impl Daemon {
     pub(super) fn status(&self) -> Status {
         let notices = self.notices();
-        let (clock_ms, outside_ms) = (self.base.clock.now_ms(), self.base.clock.outside_ms());
         let stats = self.base.recorder.ledger().stats();
-        let claude = self.agents.claude_as_it_is(&self.base);
-        let turn = self.agents.claude.shown().map(|(_, _, turn)| turn);
-        let codex = self.base.recorder.world().agent(Agent::Codex);
         let parts = self.agents.codex.status_parts();
-        let [cut_off_claude, cut_off_codex] = Agent::ALL.map(|agent| {
-            let claude = &self.agents.claude;
-            self.deliveries.cut_off(&self.base, claude, agent)
-        });
-        let told = |ids: &[EntryId]| ids.iter().take(CUT_OFF_TOLD_MAX).cloned().collect();
-        let tools_gone = tools::gone(&self.base.clients, &self.agents.claude_processes, None);
-        let since = |agent, state, since_ms| {
-            let agents = &self.agents;
-            agents.state_since(&self.base, agent, state, since_ms)
-        };
-        // The record may say nothing of it: a compaction is no turn that anybody asked for.
-        let codex_since_ms = match codex.state == self.agents.codex.state() {
-            true => codex.since_ms,
-            false => self.agents.codex.state_since_ms().unwrap_or_default(),
-        };
-        let mut codex_delivery = parts.delivery;
-        codex_delivery.proven = codex
-            .proven_rung
-            .as_ref()
-            .is_some_and(|(_, at_ms)| *at_ms >= self.base.identity.started_ms());
+        let approvals =
+            self.decisions
+                .approvals_status(&self.base, parts.approvals, parts.waiting_helpers);
+        let codex_port = parts.port;
         Status {
             running: true,
             answers: true,
@@ -66,7 +47,7 @@ impl Daemon {
             state_dir: self.base.dirs.state.display().to_string(),
             daemon_identity: Some(self.base.identity.fingerprint().to_owned()),
             control_port: Some(self.base.identity.control_port()),
-            codex_port: parts.port,
+            codex_port,
             proxy_port: Some(self.base.identity.proxy_port()),
             session_id: Some(self.base.recorder.session_id().clone()),
             ledger: LedgerStatus {
@@ -78,53 +59,8 @@ impl Daemon {
                 bad_lines: stats.bad_lines,
             },
             agents: AgentsStatus {
-                claude: ClaudeStatus {
-                    state: claude.state,
-                    since: since(Agent::Claude, claude.state, claude.since_ms),
-                    delivery: self
-                        .agents
-                        .claude_delivery(&self.base, &self.deliveries.outbox),
-                    pid: claude.pid,
-                    turn_text: turn.and_then(ShownClaude::words),
-                    tool: turn.and_then(ShownClaude::tool),
-                    asking_helpers: self.agents.claude.asking_helpers() as u64,
-                    tools_gone: tools_gone.is_some(),
-                    why: tools_gone.or(claude.why),
-                    installed: self.base.programs.is_installed(Agent::Claude),
-                    unread: self.deliveries.outbox.backlog().count(Agent::Claude) as u64,
-                    silence: self.agents.silences.status(Agent::Claude, clock_ms),
-                    limit: self.agents.limits.status(Agent::Claude, outside_ms),
-                    cut_off: cut_off_claude.len() as u64,
-                    cut_off_ids: told(&cut_off_claude),
-                    context: self.agents.contexts.fill(Agent::Claude),
-                    continuity: self.agents.continuity_status(&self.base, Agent::Claude),
-                    pairs: pairs_of(&claude.statuses),
-                    absent_pairs: self.absent_pairs(),
-                },
-                codex: CodexStatus {
-                    state: self.agents.codex.state(),
-                    since: since(Agent::Codex, self.agents.codex.state(), codex_since_ms),
-                    delivery: codex_delivery,
-                    thread_id: parts.thread_id,
-                    turn_id: parts.turn_id,
-                    turn_text: codex.turn_text.clone(),
-                    command: self.agents.shown_turn.command(),
-                    tool: self.agents.shown_turn.tool(),
-                    retrying: self.agents.shown_turn.retrying().cloned(),
-                    app_server: parts.app_server,
-                    tui: parts.tui,
-                    why: parts.trouble.or_else(|| codex.why.clone()),
-                    installed: self.base.programs.is_installed(Agent::Codex),
-                    hook: self.agents.codex.hook_review().cloned(),
-                    context: self.agents.contexts.fill(Agent::Codex),
-                    continuity: self.agents.continuity_status(&self.base, Agent::Codex),
-                    silence: self.agents.silences.status(Agent::Codex, clock_ms),
-                    limit: self.agents.limits.status(Agent::Codex, outside_ms),
-                    cut_off: cut_off_codex.len() as u64,
-                    cut_off_ids: told(&cut_off_codex),
-                    held: self.agents.codex.is_paused(),
-                    needs_sign_in: self.agents.codex.needs_sign_in(),
-                },
+                claude: self.claude_status(),
+                codex: self.codex_status(parts),
             },
             queue: QueueStatus {
                 claude: self.deliveries.lane_status(Agent::Claude),
@@ -145,11 +81,7 @@ impl Daemon {
                 in_force: self.base.configuration.told_gates(),
                 running: self.decisions.gates.running(),
             },
-            approvals: self.decisions.approvals_status(
-                &self.base,
-                parts.approvals,
-                parts.waiting_helpers,
-            ),
+            approvals,
             policy: policy_status(
                 &self.base.configuration,
                 &self.base.recorder,
@@ -164,6 +96,85 @@ impl Daemon {
             kept_open: self.on_its_way(),
         }
     }
+
+    fn claude_status(&self) -> ClaudeStatus {
+        let claude = self.agents.claude_as_it_is(&self.base);
+        let turn = self.agents.claude.shown().map(|(_, _, turn)| turn);
+        let (base, agents) = (&self.base, &self.agents);
+        let since = agents.state_since(base, Agent::Claude, claude.state, claude.since_ms);
+        let tools_gone = tools::gone(&base.clients, &agents.claude_processes, None);
+        let cut_off = self.deliveries.cut_off(base, &agents.claude, Agent::Claude);
+        let (clock_ms, outside_ms) = (base.clock.now_ms(), base.clock.outside_ms());
+        ClaudeStatus {
+            state: claude.state,
+            since,
+            delivery: agents.claude_delivery(base, &self.deliveries.outbox),
+            pid: claude.pid,
+            turn_text: turn.and_then(ShownClaude::words),
+            tool: turn.and_then(ShownClaude::tool),
+            asking_helpers: agents.claude.asking_helpers() as u64,
+            tools_gone: tools_gone.is_some(),
+            why: tools_gone.or(claude.why),
+            installed: base.programs.is_installed(Agent::Claude),
+            unread: self.deliveries.outbox.backlog().count(Agent::Claude) as u64,
+            silence: agents.silences.status(Agent::Claude, clock_ms),
+            limit: agents.limits.status(Agent::Claude, outside_ms),
+            cut_off: cut_off.len() as u64,
+            cut_off_ids: named_cut_off(&cut_off),
+            context: agents.contexts.fill(Agent::Claude),
+            continuity: agents.continuity_status(base, Agent::Claude),
+            pairs: pairs_of(&claude.statuses),
+            absent_pairs: self.absent_pairs(),
+        }
+    }
+
+    fn codex_status(&self, parts: CodexParts) -> CodexStatus {
+        let (base, agents) = (&self.base, &self.agents);
+        let codex = base.recorder.world().agent(Agent::Codex);
+        let state = agents.codex.state();
+        // The record may say nothing of it: a compaction is no turn that anybody asked for.
+        let since_ms = match codex.state == state {
+            true => codex.since_ms,
+            false => agents.codex.state_since_ms().unwrap_or_default(),
+        };
+        let since = agents.state_since(base, Agent::Codex, state, since_ms);
+        let mut delivery = parts.delivery;
+        delivery.proven = codex
+            .proven_rung
+            .as_ref()
+            .is_some_and(|(_, at_ms)| *at_ms >= base.identity.started_ms());
+        let cut_off = self.deliveries.cut_off(base, &agents.claude, Agent::Codex);
+        let (clock_ms, outside_ms) = (base.clock.now_ms(), base.clock.outside_ms());
+        CodexStatus {
+            state,
+            since,
+            delivery,
+            thread_id: parts.thread_id,
+            turn_id: parts.turn_id,
+            turn_text: codex.turn_text.clone(),
+            command: agents.shown_turn.command(),
+            tool: agents.shown_turn.tool(),
+            retrying: agents.shown_turn.retrying().cloned(),
+            app_server: parts.app_server,
+            tui: parts.tui,
+            why: parts.trouble.or_else(|| codex.why.clone()),
+            installed: base.programs.is_installed(Agent::Codex),
+            hook: agents.codex.hook_review().cloned(),
+            context: agents.contexts.fill(Agent::Codex),
+            continuity: agents.continuity_status(base, Agent::Codex),
+            silence: agents.silences.status(Agent::Codex, clock_ms),
+            limit: agents.limits.status(Agent::Codex, outside_ms),
+            cut_off: cut_off.len() as u64,
+            cut_off_ids: named_cut_off(&cut_off),
+            held: agents.codex.is_paused(),
+            needs_sign_in: agents.codex.needs_sign_in(),
+        }
+    }
+}
+
+/// The messages whose turn ended early, as far as they are named.
+fn named_cut_off(ids: &[EntryId]) -> Vec<EntryId> {
+    ids.iter().take(CUT_OFF_TOLD_MAX).cloned().collect()
 }
 
 impl Daemon {

@@ -1,4 +1,4 @@
-//! [`Stop`]: that the loop ends, and by when.
+//! [`Stop`]: the signal that the loop is to end, with its deadline.
 
 use std::time::Duration;
 

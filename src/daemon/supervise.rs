@@ -1,4 +1,4 @@
-//! What runs beside the loop for long: where it panics the loop hears of it.
+//! Long-running tasks beside the loop: if one panics, the loop is told.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,5 +1,5 @@
-//! Answers the calls that wait in [`Clients`](crate::daemon::base::clients::Clients): for messages, for what
-//! becomes of one, for the record.
+//! Answers the calls that wait in [`Clients`](crate::daemon::base::clients::Clients): for messages,
+//! for the outcome of one, for the record.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Work beside the loop panicked: what waited for it goes on.
+//! Work beside the loop panicked: ends or continues what waited for it.
 
 use super::event::WordsRead;
 use super::owners::Daemon;
@@ -14,9 +14,10 @@ impl Daemon {
         match what {
             WorkBeside::Rendering => self.base.renderings.ended(),
             WorkBeside::RulesLook => self.agents.rules_watch.looked(),
-            WorkBeside::SpokenWords => self.turns_were_not_read(),
+            WorkBeside::SpokenWords { ended } => self.words_were_not_read(ended),
             // What was made of the new session may have gone with what was there of the old one.
             WorkBeside::Deletion => {
+                self.base.operations.deletion_failed();
                 self.base.recorder.space().sweep().end();
                 self.base.renderings.changed();
             }

@@ -1,4 +1,4 @@
-//! What the deck shows of silent turns and usage limits, and the calls behind the keys for them.
+//! What the deck shows of quiet turns and usage limits, and the calls of the keys that act on them.
 
 use ctxrelay_ui::AgentAction;
 use ctxrelay_ui::model as ui;

@@ -1,4 +1,4 @@
-//! The wall clock, for a screen that reads none itself.
+//! The wall clock, for a screen that reads no clock itself.
 
 use ctxrelay_ui::model::LocalTime;
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! [`Comparison`]: what the work tree has otherwise than a commit, read beside the deck's loop.
+//! [`Comparison`]: how the work tree differs from a commit, read beside the deck's loop.
 
 use std::sync::Arc;
 

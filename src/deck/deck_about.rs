@@ -1,5 +1,5 @@
-//! [`DeckAbout`]: whose deck it is; [`WaitingTrust`]: what of its project's configuration waits for the
-//! operator.
+//! [`DeckAbout`]: the project and the pair of a deck; [`WaitingTrust`]: the parts of its project's
+//! configuration that wait for the operator.
 
 use ctxrelay_ui::model::LocalTime;
 

@@ -1,4 +1,4 @@
-//! [`DeckOptions`]: what a deck is given, and how it reads what lies on the disk.
+//! [`DeckOptions`]: what a deck receives, and how it reads the disk.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -95,7 +95,6 @@ pub struct DeckOptions {
     pub read_diff: ReadDiff,
     /// The tasks that can travel.
     pub capsules: CapsuleAccess,
-    /// The keys of the operator.
     pub keys: OperatorKeyAccess,
     /// Where it lies while it is unlocked.
     pub key_slot: KeySlot,

@@ -1,4 +1,4 @@
-//! [`KeySlot`]: the key that signs what is decided on the screen, in memory for a while.
+//! [`KeySlot`]: the key that signs decisions made on the screen, in memory for a while.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,13 +1,13 @@
 //! The deck: glue between the screen (`ctxrelay-ui`) and the daemon (through `client`).
 //!
-//! - [`followed`]: what the daemon told, folded on this side with the daemon's own fold, and its rows.
+//! - [`followed`]: what the daemon reported, folded here with the daemon's own fold, and its rows.
 //!   [`present`]: from that to a view, pure.
-//! - [`calls`]: the screen's wishes to calls; tasks and what has ended, searched and read.
+//! - [`calls`]: from the screen's wishes to calls; searches and reads tasks and ended sessions.
 //! - [`event_loop`]: the deck before there is a daemon, and with one.
-//! - [`terminal`]: draws and reads, in threads of its own; nothing else has the terminal, but for the
+//! - [`terminal`]: draws and reads, in its own threads; nothing else uses the terminal, except the
 //!   person's editor, to which it is lent.
-//! - [`signing`]: what is decided on the screen, signed in this process.
-//! - [`deck_options`]: what a deck is given.
+//! - [`signing`]: signs, in this process, what is decided on the screen.
+//! - [`deck_options`]: what a deck receives.
 
 mod attention;
 pub mod calls;

@@ -1,4 +1,4 @@
-//! [`agent_of`], [`party_of`]: the screen's words for who is who; and [`core_agent_of`], back.
+//! [`agent_of`], [`party_of`]: from a core party to the screen's; [`core_agent_of`]: back.
 
 use ctxrelay_ui::model as ui;
 

@@ -1,4 +1,4 @@
-//! Model to view. Pure: the time is an argument, nothing is asked.
+//! Model to view. Pure: the time is an argument, and nothing is read.
 
 mod agents;
 mod alarms;
@@ -398,7 +398,7 @@ fn state_of(state: AgentState) -> ui::AgentState {
         AgentState::Busy => ui::AgentState::Busy,
         AgentState::Waiting => ui::AgentState::Waiting,
         AgentState::Limited => ui::AgentState::Limited,
-        AgentState::Stale => ui::AgentState::Stale,
+        AgentState::Stale | AgentState::Unknown => ui::AgentState::Stale,
         AgentState::Offline => ui::AgentState::Offline,
     }
 }

@@ -1,5 +1,5 @@
-//! [`DeckSigning`]: what is decided on the screen is signed in this process, and the daemon gets
-//! no more than the signature.
+//! [`DeckSigning`]: signs, in this process, what is decided on the screen; the daemon gets only the
+//! signature.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! [`TreeLooks`]: reads of the work tree beside the deck, one at a time, each by a [`ReadTree`] that
-//! gives the [`TreeOfNow`].
+//! [`TreeLooks`]: reads of the work tree beside the deck, one at a time. Each uses a [`ReadTree`],
+//! which returns the [`TreeOfNow`].
 
 use std::sync::Arc;
 use std::time::Duration;

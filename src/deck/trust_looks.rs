@@ -1,5 +1,5 @@
-//! [`TrustLooks`]: reads of what waits for trust beside the deck, one at a time: a disk may hang, and
-//! the daemon answers all the same.
+//! [`TrustLooks`]: reads what waits for trust beside the deck, one read at a time: a disk may hang
+//! while the daemon still answers.
 
 use std::sync::Arc;
 

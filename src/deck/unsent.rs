@@ -1,4 +1,4 @@
-//! [`OpenWishes`]: what the person asked for and has not got, in words for when the deck is left.
+//! [`OpenWishes`]: the person's wishes without a result yet, in words for a person who leaves.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! [`ScriptedClaude`]: what Claude Code does around its model: it runs the bridge as its MCP
-//! server, the plugin's monitor as its doorbell, and the hooks at the edges of its turns.
+//! [`ScriptedClaude`]: the parts of Claude Code around its model. It runs the bridge as its MCP
+//! server, the plugin's monitor as its doorbell, and the hooks around its turns.
 
 use std::process::Stdio;
 use std::time::Duration;

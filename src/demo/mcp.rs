@@ -1,5 +1,5 @@
-//! [`McpChild`]: an MCP server as a child over standard input and output, and we its client, as
-//! Claude Code is.
+//! [`McpChild`]: an MCP server as a child over standard input and output, with us as its client,
+//! like Claude Code.
 
 use std::process::Stdio;
 use std::time::Duration;

@@ -31,7 +31,7 @@ pub enum Ending {
     Operator,
 }
 
-/// Plays the story on a daemon that was started with the world's own setting.
+/// Plays the story on a daemon that was started in the world's own project.
 ///
 /// Dropping the future ends the processes that it started.
 ///
@@ -40,7 +40,7 @@ pub enum Ending {
 /// When one of them, or the daemon, does not do its part. The project's record says how far the
 /// story came.
 pub async fn play(world: &DemoWorld, running: &Running, ending: Ending) -> Result<(), DemoError> {
-    let mut watch = Watch::open(&world.setting, running).await?;
+    let mut watch = Watch::open(&world.project, running).await?;
     let claude = ScriptedClaude::start(world).await?;
     watch
         .status(
@@ -124,7 +124,7 @@ impl Story<'_> {
         self.pause(2.5).await;
         self.note("decision", story::DECISION).await?;
         self.pause(2.5).await;
-        std::fs::write(self.world.setting.dirs.root.join(REFRESH), REFRESH_FIXED)
+        std::fs::write(self.world.project.dirs.root.join(REFRESH), REFRESH_FIXED)
             .map_err(DemoError::io("writing src/refresh.rs"))?;
         let question = json!({"text": story::QUESTION, "require_reply": true});
         self.claude.call("reply", question).await?;

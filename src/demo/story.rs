@@ -1,4 +1,4 @@
-//! What the scripted agents say. Written as agents write: what was looked at, what follows.
+//! What the scripted agents say, written as agents write: what they looked at, and what follows.
 
 /// The human's prompt with which the story begins.
 pub(super) const PROMPT: &str =

@@ -1,4 +1,4 @@
-//! [`run_as_text`]: the demo without a terminal. The timeline as lines, from the record itself.
+//! [`run_as_text`]: the demo without a terminal: the timeline as lines, from the record itself.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub async fn run_as_text(
     print("demo: two scripted agents on a throw-away project; no account, no network.");
     print("The daemon, the bridge and the record are the real ones.");
     print("");
-    let running = world.setting.start_daemon().await?;
+    let running = world.project.start_daemon().await?;
     let told = tokio::select! {
         told = tell(&world, &running, &print) => told,
         () = told_to_end => Err(DemoError::Interrupted),
@@ -63,7 +63,7 @@ async fn tell(
     running: &Running,
     print: &impl Fn(&str),
 ) -> Result<(), DemoError> {
-    let mut watch = Watch::open(&world.setting, running).await?;
+    let mut watch = Watch::open(&world.project, running).await?;
     let mut printed = 0;
     let played = {
         let playing = std::pin::pin!(play(world, running, Ending::Proposal));
@@ -163,12 +163,12 @@ fn word(kind: &EntryKind) -> &str {
 
 /// Verifies the record that the daemon left; returns how many entries it has.
 fn check(world: &DemoWorld) -> Result<u64, DemoError> {
-    let dirs = &world.setting.dirs;
+    let dirs = &world.project.dirs;
     let failed = |error: std::io::Error| DemoError::Record(error.to_string());
     let session = crate::store::session::read_current(dirs)
         .map_err(failed)?
         .ok_or_else(|| DemoError::Record("no session is named".to_owned()))?;
-    let outside = head::read(&world.setting.user_dirs, &dirs.instance_id()).map_err(failed)?;
+    let outside = head::read(&world.project.user_dirs, &dirs.instance_id()).map_err(failed)?;
     let report = verify(&dirs.ledger(&session), outside.as_ref()).map_err(failed)?;
     if !report.ok || report.bad_lines > 0 || report.torn_bytes > 0 {
         return Err(DemoError::Record(format!("{report:?}")));

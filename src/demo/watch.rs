@@ -1,6 +1,6 @@
-//! [`Watch`]: a reading client of the daemon in this process, to wait for what the story needs.
+//! [`Watch`]: a reading client of the daemon in this process, which waits for what the story needs.
 //!
-//! Never changes anything: what the agents do goes through their own doors.
+//! Never changes anything: the agents act through their own interfaces.
 
 use std::time::Duration;
 
@@ -23,10 +23,10 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) async fn open(
-        setting: &ProjectContext,
+        project: &ProjectContext,
         running: &Running,
     ) -> Result<Self, DemoError> {
-        let hello = setting.hello(Role::Cli, None);
+        let hello = project.hello(Role::Cli, None);
         let client = Client::in_process(running.handle.clone(), hello, false)
             .await
             .map_err(DemoError::Refused)?;

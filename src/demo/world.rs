@@ -47,7 +47,7 @@ pub(super) const REFRESH_FIXED: &str = include_str!("project/refresh_fixed.rs.tx
 #[derive(Debug)]
 pub struct DemoWorld {
     /// For [`ProjectContext::start_daemon`], and for the deck that shows the project.
-    pub setting: ProjectContext,
+    pub project: ProjectContext,
     pub(super) pace: Pace,
     folder: TempDir,
 }
@@ -78,7 +78,7 @@ pub async fn set_up(own_program: PathBuf, speed: f64) -> Result<DemoWorld, DemoE
     let codex = base.join("bin/codex");
     write(&codex, &codex_script(&own_program, pace), 0o755).map_err(DemoError::io(doing))?;
     Ok(DemoWorld {
-        setting: ProjectContext {
+        project: ProjectContext {
             begun: root.clone(),
             dirs: ProjectDirs::new(root, None),
             user_dirs: UserDirs {
@@ -112,8 +112,8 @@ impl DemoWorld {
     /// One of our own verbs in this project, as the agent's program would start it: nothing of
     /// the user's own settings reaches it, and it ends with the handle.
     pub(super) fn own(&self, verb: &str) -> Command {
-        let setting = &self.setting;
-        let mut command = Command::new(&setting.own_program);
+        let project = &self.project;
+        let mut command = Command::new(&project.own_program);
         for (name, _) in std::env::vars_os() {
             let name_bytes = name.as_bytes();
             if name_bytes.starts_with(b"CONTEXTRELAY_")
@@ -125,12 +125,12 @@ impl DemoWorld {
         command
             .arg(verb)
             .arg("--project")
-            .arg(&setting.dirs.root)
-            .env("CONTEXTRELAY_REGISTRY_DIR", &setting.user_dirs.registry)
+            .arg(&project.dirs.root)
+            .env("CONTEXTRELAY_REGISTRY_DIR", &project.user_dirs.registry)
             .env("CONTEXTRELAY_WORKER", "1")
             // The scripted Claude lives in this process.
             .env("CLAUDE_PID", std::process::id().to_string())
-            .current_dir(&setting.dirs.root)
+            .current_dir(&project.dirs.root)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -226,7 +226,7 @@ mod tests {
     async fn the_codex_of_the_demo_answers_what_the_adapter_asks_and_goes_with_the_world() {
         let world = set_up(PathBuf::from("/it's/ctxrelay"), 50.0).await.unwrap();
         let folder = world.folder().to_path_buf();
-        let codex = world.setting.codex_program.find().unwrap();
+        let codex = world.project.codex_program.find().unwrap();
         let ask = |arguments: &[&str]| {
             let output = std::process::Command::new(&codex)
                 .args(arguments)
@@ -241,7 +241,7 @@ mod tests {
             script.contains(r"exec '/it'\''s/ctxrelay' demo-codex --speed 50 -- "),
             "{script}"
         );
-        let socket = operator_socket::place(&world.setting.user_dirs, "ctx_0123456789ab");
+        let socket = operator_socket::place(&world.project.user_dirs, "ctx_0123456789ab");
         assert!(socket.as_os_str().len() < 100, "{}", socket.display());
         drop(world);
         assert!(!folder.exists());

@@ -1,8 +1,8 @@
 //! [`Blobs`]: texts that are too long for a line, in `blobs/`, each under its SHA-256.
 //!
-//! Everything goes through the folder's own descriptor, so that neither a link in its place nor
-//! one among the files leads anywhere. A file here proves nothing by its name: a reader checks its
-//! hash. Knows no ledger; which texts are still spoken of is asked of `erase`.
+//! Everything goes through the folder's own descriptor, so that no link in its place or among the
+//! files leads elsewhere. A file's name proves nothing: a reader checks the hash. Knows no ledger;
+//! `erase` knows which texts are still referenced.
 
 use std::fs::File;
 use std::io::{self, Read, Write as _};

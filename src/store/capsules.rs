@@ -1,5 +1,4 @@
-//! [`Capsules`]: the folder of capsules, those of the project's own tasks and those that were
-//! brought from elsewhere.
+//! [`Capsules`]: the folder of capsules, both the project's own and those brought from elsewhere.
 
 mod order;
 

@@ -1,7 +1,7 @@
 //! The record of a child process that the daemon owns: `state/codex-app-server.json`.
 //!
 //! Written when the child starts, so that the next daemon can end what a killed one left behind.
-//! What the record says is the adapter's affair; here it is only kept.
+//! The adapter gives the contents their meaning; this only keeps them.
 
 use std::io;
 

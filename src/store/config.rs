@@ -1,8 +1,8 @@
-//! [`load`]: a project's `config.json` as it counts: read, judged key by key, and with nothing in
-//! it that has power and was not trusted.
+//! [`load`]: a project's effective `config.json`: read, checked key by key, without any key that
+//! has power and was not trusted.
 //!
-//! Loading never fails. Whatever is wrong is a [`Problem`], and the default stands in its place;
-//! but where a file cannot be taken at all, the earlier redaction rules stay in force.
+//! Loading never fails. Anything wrong is a [`Problem`], and the default applies instead; but if a
+//! file cannot be read at all, the earlier redaction rules stay in force.
 
 mod kept_rules;
 

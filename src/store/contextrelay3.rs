@@ -1,8 +1,8 @@
 //! What ContextRelay 3 (3.13.4, observed) left in `state/queue.db`: [`set_aside`] moves the file
-//! out of our queue's way, [`unread`] says which messages nobody ever fetched.
+//! out of our queue's way, [`unread`] returns the messages that nobody ever fetched.
 //!
 //! Its queue is written by its bridge, unredacted; ours is written by the daemon and has other
-//! tables. It goes when the person deletes a session for good.
+//! tables. The old file is removed when the person deletes a session for good.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! What is derived from the record and can be thrown away at any time: the search index and the
+//! What is derived from the record and can be discarded at any time: the search index and the
 //! checkpoint. The queue is not: it knows of attempts that the record does not.
 
 use std::io;

@@ -1,8 +1,7 @@
-//! [`ProjectDirs`] and [`UserDirs`]: where things lie, inside a project and outside of it.
+//! [`ProjectDirs`] and [`UserDirs`]: where files are, inside a project and outside of it.
 //!
-//! Everything inside a project may have been written by an agent or come with a clone: what is
-//! opened there is opened without following links, and no name read there becomes a path
-//! unchecked.
+//! Anything inside a project may have been written by an agent or come with a clone: it is opened
+//! without following links, and no name read there becomes a path unchecked.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

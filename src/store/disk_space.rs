@@ -1,9 +1,9 @@
 //! [`DiskSpace`]: how much room the record has, and what is refused while there is little.
 //!
-//! The one owner of two figures: what is free on the disk of the record, and what the long texts
-//! take together. Large things are refused first (long texts, checkpoints, the growth of the search
-//! index), then new messages. What is left is for decisions, for what has happened already and for
-//! an orderly end.
+//! It alone owns two figures: the free space on the disk of the record, and the total size of the
+//! long texts. Large things are refused first (long texts, checkpoints, growth of the search
+//! index), then new messages. The rest is reserved for decisions, for what has already happened and
+//! for an orderly end.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,7 +1,8 @@
-//! [`erase`]: deletes a sealed session for good, so that a secret that got into it can really go.
+//! [`erase`]: deletes a sealed session for good, so that a secret that got into it really
+//! disappears.
 //!
-//! What was written before is not written over: on an SSD or a file system that copies on write
-//! nobody could promise what that does. Knows files; the rows of the queue are the queue's.
+//! The old bytes are not overwritten: on an SSD or a copy-on-write file system nobody could promise
+//! the effect of that. Knows files; the rows of the queue belong to the queue.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, DirEntry};

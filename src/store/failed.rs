@@ -1,4 +1,4 @@
-//! The mark of a daemon that failed by a fault of our own, for the start after it.
+//! The mark of a daemon that failed by a fault of our own, for the next start.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! [`FileStamp`]: which file stands at a path, as the disk tells it.
+//! [`FileStamp`]: identifies the file at a path, by what the disk reports of it.
 
 use std::fmt;
 use std::fs::Metadata;

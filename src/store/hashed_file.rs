@@ -1,5 +1,5 @@
-//! [`HashedFile`]: a file of ours that is written piece by piece, and whose digest is known before
-//! it takes its place.
+//! [`HashedFile`]: a file that is written piece by piece, and whose digest is known before it is
+//! put in place.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

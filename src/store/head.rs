@@ -1,10 +1,10 @@
-//! [`Head`]: the end of a ledger, kept outside the project; [`Kept`], what is kept with it;
-//! [`Heads`], which writes it, and [`HeadKeeper`], which has it written from time to time.
+//! [`Head`]: the end of a ledger, kept outside the project; [`Kept`]: what is kept with it;
+//! [`Heads`]: writes it; and [`HeadKeeper`]: has it written from time to time.
 //!
-//! Who can write the project can cut its ledger, and can continue its chain, which has no key. The
-//! head outside shows the one, and is the border of what is believed against the other: see
-//! [`super::ledger::Border`]. It is written at most once a second, so that up to a second of
-//! cutting stays invisible; but before the operator's word is acknowledged.
+//! Anybody who can write the project can cut its ledger, and can extend its chain, which has no
+//! key. The head outside reveals a cut, and marks up to where an extended chain is believed: see
+//! [`super::ledger::Border`]. It is written at most once a second, so up to a second of cutting can
+//! go unnoticed; but it is always written before the operator's word is acknowledged.
 
 mod keeper;
 

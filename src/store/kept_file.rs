@@ -1,4 +1,4 @@
-//! [`KeptFile`]: a small file that holds the newest of something.
+//! [`KeptFile`]: a small file that holds the newest value of something.
 
 use std::io;
 use std::path::PathBuf;

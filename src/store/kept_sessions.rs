@@ -1,7 +1,7 @@
 //! [`KeptSessions`]: the project's sessions, as far as they vouch for kept capsules.
 //!
-//! Agents can write where capsules are kept, so that a session vouches for one only by its digest;
-//! and sessions that the record does not lead back to vouch for nothing.
+//! Agents can write where capsules are kept, so a session vouches for one only by its digest, and a
+//! session that the record does not lead back to vouches for nothing.
 
 #[cfg(test)]
 mod tests;

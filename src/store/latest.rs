@@ -1,4 +1,4 @@
-//! [`Latest`]: hands the newest of something to a thread of its own, and forgets what is older.
+//! [`Latest`]: passes the newest value of something to a thread, and drops older ones.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

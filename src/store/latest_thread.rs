@@ -1,4 +1,4 @@
-//! [`LatestThread`]: a thread that is handed the newest of something while it has an owner.
+//! [`LatestThread`]: a thread that is given the newest value of something while it has an owner.
 
 use std::io;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! The disk: where things lie, the ledger, the queue, the registry, the owner's lock.
+//! The disk: where files are, the ledger, the queue, the registry, the owner's lock.
 //!
-//! Knows `ctxrelay-core`; knows nothing of sockets and agents. Everything here blocks:
-//! who calls it from an async task does so on a thread of its own.
+//! Knows `ctxrelay-core`; knows nothing of sockets and agents. Everything here blocks: async
+//! callers run it on a thread of its own.
 
 pub mod blobs;
 pub mod capsules;

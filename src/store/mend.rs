@@ -1,9 +1,9 @@
 //! [`mend`]: finishes what a crash cut short between two sessions.
 //!
-//! `current` decides. What it names is the session that goes on: the one that its first entry
-//! says it follows is put away if that was not done any more, and one that says it follows *it*
-//! was never taken over by `current` and is set aside. Nothing is deleted here but what the first
-//! entry of the current session says was to be deleted, and files in which nothing stands.
+//! `current` decides: the session that it names continues. The session that its first entry says it
+//! follows is archived, if that has not happened yet; a session that says it follows *it* never
+//! became current, and is set aside. Nothing is deleted here except what the first entry of the
+//! current session says was to be deleted, and files without content.
 
 use std::fs;
 use std::io;

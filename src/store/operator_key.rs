@@ -1,5 +1,6 @@
-//! [`OperatorKey`]: the key that signs for the operator. Lies outside of the projects, encrypted under
-//! a passphrase that is on no disk; or only its public half does, when it is a person's SSH key.
+//! [`OperatorKey`]: the key that signs for the operator. It lies outside the projects, encrypted
+//! under a passphrase that is on no disk; if it is a person's SSH key, only its public half is
+//! stored.
 
 use std::fmt;
 use std::io::{self, Read as _};

@@ -1,9 +1,9 @@
-//! [`place`] and [`find`]: where the operator's socket lies.
+//! [`place`] and [`find`]: where the operator's socket is.
 //!
-//! `run/<instanceId>/operator.sock` beside the registry. The system takes a socket's path of about a
-//! hundred bytes only, so in a longer home it lies in the runtime folder, or else in a private folder
-//! whose name stands for the registry. The registry names the one in use, because those who look
-//! for it may have another environment than the daemon.
+//! `run/<instanceId>/operator.sock` beside the registry. The system limits a socket's path to about
+//! a hundred bytes, so in a longer home the socket is in the runtime folder, or else in a private
+//! folder whose name identifies the registry. The registry names the one in use, because clients
+//! may have another environment than the daemon.
 
 use std::fs;
 use std::io;

@@ -1,9 +1,9 @@
-//! [`OwnerLock`]: who holds it is the daemon of the project.
+//! [`OwnerLock`]: the process that holds it is the daemon of the project.
 //!
-//! The operating system's lock is the only truth about that: it cannot be left behind by a
-//! process that died, and the number in the file is for people.
+//! Only the operating system's lock counts: a process that dies cannot leave it behind. The number
+//! in the file is for people.
 //!
-//! It is two locks, for the two places that must have one owner. `daemon.lock` lies in the state
+//! It is two locks, for the two places that must have one owner. `daemon.lock` is in the state
 //! folder, which can be moved elsewhere, or be removed and created again while a daemon runs;
 //! `.contextrelay` has the record, which cannot be moved.
 

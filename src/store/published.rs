@@ -1,7 +1,7 @@
-//! [`Published`]: where a daemon is, as it says itself in the state folder.
+//! [`Published`]: where a daemon is reachable, as it says itself in the state folder.
 //!
-//! What lies there counts only while somebody owns the project: [`super::owner`]. Written and taken
-//! back by the [`Publisher`](super::publisher::Publisher).
+//! It counts only while somebody owns the project: [`super::owner`]. The
+//! [`Publisher`](super::publisher::Publisher) writes and removes it.
 
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
-//! [`Publisher`]: shows on the disk that a daemon runs and where, and takes it back.
+//! [`Publisher`]: publishes on the disk that a daemon runs and where, and removes that again.
 //!
-//! `state/ports.json` is for our own clients; the others are what scripts around ContextRelay 3
-//! read, in its shapes: `state/daemon.pid`, `state/status.json`, and `sessions.json`, which lies
-//! where that product says and where it really is. All are there exactly while a daemon owns the
-//! project, 0600, without secrets, replaced whole. None is read back but the first.
+//! `state/ports.json` is for our own clients; the other files are what scripts around ContextRelay
+//! 3 read, in its formats: `state/daemon.pid`, `state/status.json`, and `sessions.json`, both where
+//! that product documents it and where it really is. All exist exactly while a daemon owns the
+//! project, 0600, without secrets, replaced whole. Only the first is read back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,7 +1,7 @@
 //! [`Queue`]: the durable outbox, `state/queue.db`; and [`QueueWriter`]: the thread that writes it.
 //!
-//! The ledger holds the messages and what became of them; this holds how far each is on its way.
-//! SQLite with a write-ahead log, synced at each commit. It can be lost: a caller that finds
+//! The ledger holds the messages and their outcomes; this holds how far each is on its way. SQLite
+//! with a write-ahead log, synced at each commit. It can be lost: a caller that finds
 //! [`Queue::is_new`] rebuilds it from the ledger, and calls *ambiguous* what is unconfirmed there.
 
 mod error;

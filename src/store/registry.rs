@@ -1,7 +1,7 @@
 //! `instances.json`: the projects of this user and their port groups.
 //!
-//! Outside all projects, so that no agent of one project can take the ports of another. The file
-//! is ContextRelay's; what is not ours, or in another shape, is kept.
+//! It lies outside all projects, so that no agent of one project can take the ports of another. The
+//! file is ContextRelay's; entries that are not ours, or have another shape, are kept.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,8 +1,8 @@
 //! [`WayBack`]: the sealed sessions that the record leads back to.
 //!
-//! Agents can write where archives lie, and a chain has no key. What a session was is known by the
-//! hash that the one behind it names; so only what is reached like that from the current record
-//! vouches for anything. What somebody else said before a record was ours leads nowhere.
+//! Agents can write where archives are, and a chain has no key. A session is identified by the hash
+//! that its successor names, so only what is reached that way from the current record vouches for
+//! anything. Entries that somebody else wrote before a record was ours lead nowhere.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;

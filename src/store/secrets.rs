@@ -1,4 +1,4 @@
-//! [`Secrets`]: the tokens of a project's daemon, one file each, readable by its owner alone.
+//! [`Secrets`]: the tokens of a project's daemon, one file each, readable only by its owner.
 
 use std::fmt;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! [`Killed`]: the mark that a project's daemon was ended on purpose and is not to come back by
+//! [`Killed`]: the mark that a project's daemon was ended on purpose and is not to restart by
 //! itself.
 
 use std::io;

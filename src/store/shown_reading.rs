@@ -1,6 +1,6 @@
-//! [`ShownReading`]: how far a daemon that starts has read the record, on the disk for the process
-//! that waits for it at a terminal: its parent, or the command that replaces the daemon before it,
-//! which has no other way to it meanwhile.
+//! [`ShownReading`]: how far a starting daemon has read the record, published on the disk for the
+//! process that waits for it at a terminal: its parent, or the command that replaces the previous
+//! daemon. These have no other way to learn it.
 
 use std::io;
 use std::path::PathBuf;

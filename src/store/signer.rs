@@ -1,5 +1,5 @@
-//! Which key signs a project's decisions, as it announced itself: kept outside of the project, so
-//! that a record that no longer says so is noticed.
+//! The key that signs a project's decisions, as it announced itself. It is kept outside the
+//! project, so that a record that no longer mentions it is noticed.
 //!
 //! ENFORCED against those that can write only the project; ADVISORY against another process of the
 //! same user.

@@ -1,5 +1,5 @@
-//! Whose state a state folder holds: `CONTEXTRELAY_STATE_DIR` may name the same one for two projects,
-//! whose daemon, queue and tokens would then be one.
+//! The project that a state folder belongs to: `CONTEXTRELAY_STATE_DIR` may name the same folder
+//! for two projects, which would then share daemon, queue and tokens.
 
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};

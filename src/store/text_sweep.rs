@@ -1,4 +1,5 @@
-//! [`TextSweep`]: which long texts go while a session is deleted and the next one is recorded.
+//! [`TextSweep`]: which long texts are removed while a session is deleted and the next one is
+//! recorded.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard};

@@ -1,5 +1,5 @@
-//! [`Trusted`]: what the operator last trusted of a project's `config.json`. Lies outside of the
-//! project, where what a sandboxed agent runs cannot write.
+//! [`Trusted`]: what the operator last trusted of a project's `config.json`. It lies outside the
+//! project, where processes in an agent's sandbox cannot write.
 //!
 //! ENFORCED against those that can write only the project; ADVISORY against another process of the
 //! same user.

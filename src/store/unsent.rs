@@ -1,5 +1,5 @@
-//! [`keep`]: what a person wrote and could not send when the terminal was lost. Outside of every
-//! project, and where nothing is removed with the end of a login.
+//! [`keep`]: saves what a person wrote and could not send when the terminal was lost. It lies
+//! outside every project, where nothing is removed when the login ends.
 
 use std::fs;
 use std::io;

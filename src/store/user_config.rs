@@ -1,6 +1,6 @@
-//! [`UserConfig`]: what a person has set for every project, in a folder of the configuration home.
+//! [`UserConfig`]: a person's settings for all projects, in a folder of the configuration home.
 //!
-//! Nobody but the user writes there, so links are followed: many keep such files elsewhere.
+//! Only the user writes there, so links are followed: many keep such files elsewhere.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read as _};

@@ -1,4 +1,4 @@
-//! A file of the user's in a project: [`behind`] a link, and [`replace`]d whole.
+//! A user's file in a project: resolved [`behind`] a link, and [`replace`]d whole.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,5 +1,5 @@
 //! [`WorkFolders`]: `state/continuity/<runtime session>/<agent>/`, what the record holds of each
-//! agent's work as files. Rendered from the record, read back by nobody, and gone when it is.
+//! agent's work, as files. Rendered from the record, never read back, and removed with it.
 
 use std::collections::BTreeSet;
 use std::fs;

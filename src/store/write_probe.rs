@@ -1,5 +1,5 @@
-//! [`write_probe`]: whether what is acknowledged can be written in a folder; [`way_on`], what is to be
-//! done where it cannot.
+//! [`write_probe`]: whether a folder can be written, where acknowledged data has to go; [`way_on`]:
+//! what to do if not.
 
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;

@@ -147,25 +147,25 @@ fn note(agent: &mut Agent) {
 struct Hosted {
     runtime: Runtime,
     running: Running,
-    setting: ProjectContext,
+    context: ProjectContext,
 }
 
 impl Hosted {
     fn start(project: &Project) -> Self {
         let launch = project.ctxrelay([]);
         let var = |name: &str| launch.env.get(std::ffi::OsStr::new(name)).cloned();
-        let setting = resolve(Some(project.root()), Named::Exactly, var).unwrap();
+        let context = resolve(Some(project.root()), Named::Exactly, var).unwrap();
         // As many threads as the program itself has.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .unwrap();
-        let running = runtime.block_on(setting.start_daemon()).unwrap();
+        let running = runtime.block_on(context.start_daemon()).unwrap();
         Self {
             runtime,
             running,
-            setting,
+            context,
         }
     }
 
@@ -174,7 +174,7 @@ impl Hosted {
     }
 
     fn client_of(&self, role: Role, operator: bool) -> Client {
-        let hello = self.setting.hello(role, None);
+        let hello = self.context.hello(role, None);
         let joined = Client::in_process(self.running.handle.clone(), hello, operator);
         self.runtime.block_on(joined).unwrap()
     }

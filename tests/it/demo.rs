@@ -261,8 +261,8 @@ async fn the_agents_react_to_the_operator() {
         .await
         .unwrap();
     let folder = demo.folder().to_path_buf();
-    let running = demo.setting.start_daemon().await.unwrap();
-    let hello = demo.setting.hello(Role::Deck, None);
+    let running = demo.project.start_daemon().await.unwrap();
+    let hello = demo.project.hello(Role::Deck, None);
     let deck = Client::in_process(running.handle.clone(), hello, true)
         .await
         .unwrap();
@@ -331,7 +331,7 @@ async fn the_agents_react_to_the_operator() {
     tokio::time::timeout(timeout(), running.handle.ended().cancelled())
         .await
         .unwrap();
-    let dirs = &demo.setting.dirs;
+    let dirs = &demo.project.dirs;
     let session = session::read_current(dirs).unwrap().unwrap();
     let report = verify(&dirs.ledger(&session), None).unwrap();
     assert!(report.ok, "{report:?}");

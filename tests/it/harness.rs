@@ -11,6 +11,7 @@ use crate::support::mcp::{McpClient, ToolResult};
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::responses_server::ResponsesServer;
+use crate::support::script_file::write_program;
 use crate::support::wait::{timeout, wait_until};
 
 #[test]
@@ -107,4 +108,33 @@ fn the_mcp_client_shakes_hands_calls_and_is_told() {
     );
     assert!(client.call_tool("shout", json!({})).is_error);
     assert_eq!(client.call("no/such", json!({})).unwrap_err().code, -32601);
+}
+
+#[test]
+fn a_flag_that_the_script_gives_cargo_itself_may_be_given_to_the_script_as_well() {
+    let project = Project::without_git();
+    let bin = project.root().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let target = project.root().join("target");
+    let said = project.root().join("said");
+    let program = format!(
+        "#!/bin/sh\ncase $1 in\nmetadata) echo '{{\"target_directory\":\"{}\"}}' ;;\n*) echo \"$@\" >'{}' ;;\nesac\n",
+        target.display(),
+        said.display(),
+    );
+    write_program(&bin.join("cargo"), &program);
+    let path = std::env::var("PATH").unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run"));
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        command.env("CTXRELAY_SKIP_AGENTS", "1").args(arguments);
+        command.env_remove("CTXRELAY_SHOTS");
+        assert!(command.output().unwrap().status.success());
+        std::fs::read_to_string(&said).unwrap()
+    };
+    let once = "test --workspace --no-fail-fast --test it\n";
+    assert_eq!(run(&["--test", "it"]), once);
+    // In the order in which they come.
+    let given = "test --workspace --no-fail-fast --test it x\n";
+    assert_eq!(run(&["--no-fail-fast", "--test", "it", "x"]), given);
 }

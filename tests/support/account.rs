@@ -1,5 +1,5 @@
-//! [`Account`]: what writers asked the daemon to record and what it said it had, to be held against
-//! the file.
+//! [`Account`]: what writers asked the daemon to record and what it acknowledged, to be compared
+//! with the file.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

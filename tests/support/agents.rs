@@ -1,5 +1,5 @@
 //! The real agents: pinned by `tests/agents/package-lock.json`, installed once below the build
-//! directory, and only so many at work at a time.
+//! directory, with a limit on how many run at a time.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

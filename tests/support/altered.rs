@@ -1,4 +1,4 @@
-//! A message of the operator that waits, and whose line somebody edits in place.
+//! A waiting message of the operator whose line somebody edits in place.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `Chance`: numbers from a seed that is printed, so that a failed run can be had again.
+//! `Chance`: random numbers from a seed that is printed, so that a failed run can be repeated.
 
 /// The variable that sets the seed of a run.
 pub const SEED_VARIABLE: &str = "CTXRELAY_TEST_SEED";

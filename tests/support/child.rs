@@ -1,5 +1,5 @@
-//! `Child`: a process that the test started in a group of its own, with its output kept, and ended
-//! with all its descendants when the test lets go of it.
+//! `Child`: a process that the test started in its own group. Its output is kept, and it ends with
+//! all its descendants when the test drops it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;

@@ -1,5 +1,5 @@
 //! A project as ContextRelay 3.13.4 leaves it: `config.json`, `current`, a ledger with every type
-//! that it writes, its state files and its queue. Made anew here, after the shapes that it was
+//! that it writes, its state files and its queue. Generated here, in the formats that it was
 //! observed to write.
 
 use std::os::unix::fs::PermissionsExt as _;

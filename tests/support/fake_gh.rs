@@ -1,4 +1,4 @@
-//! `FakeGh`: a `gh` that answers what a test puts before it.
+//! `FakeGh`: a `gh` that answers with what a test prepared.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! [`Scene`]: a proposal that waits, a program in Claude's place, and commands that try to approve
-//! it in the operator's.
+//! [`Scene`]: a waiting proposal, a program in Claude's place, and commands that try to approve the
+//! proposal in the operator's place.
 
 use std::path::{Path, PathBuf};
 

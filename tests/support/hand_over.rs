@@ -1,4 +1,4 @@
-//! What the tests of handing over share: somebody who watches the lock, and a successor of any kind.
+//! What the takeover tests share: an observer of the lock, and a next process of any kind.
 
 use std::fs::{File, TryLockError};
 use std::path::PathBuf;

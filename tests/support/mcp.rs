@@ -1,5 +1,4 @@
-//! `McpClient`: an MCP client over the pipes of a program, one JSON object a line, as an agent
-//! would be.
+//! `McpClient`: an MCP client over the pipes of a program, one JSON object per line, like an agent.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! One message's way through all processes, as their log tells it from its id.
+//! The path of one message through all processes, as their log shows it by its id.
 
 use super::launch::Launch;
 use super::project::Project;

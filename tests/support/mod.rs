@@ -1,4 +1,4 @@
-//! What the integration tests stand on: private homes and projects, scripted model services, the
+//! What the integration tests build on: private homes and projects, scripted model services, the
 //! real agents in terminals, and raw clients of the program's own ports.
 #![allow(
     dead_code,

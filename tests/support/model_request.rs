@@ -1,5 +1,5 @@
-//! `ModelRequest`: one request that an agent made to its model, in the words that both services
-//! share, and the conditions that rules are made of. It knows neither service's wire format.
+//! `ModelRequest`: one request of an agent to its model, in terms that both services share, and the
+//! conditions of rules. It knows neither service's wire format.
 
 use std::collections::BTreeMap;
 

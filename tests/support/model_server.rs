@@ -1,5 +1,5 @@
 //! `ModelServer`: a scripted model service on loopback. It records every request, answers by the
-//! first rule that fits, and leaves the wire format to its `Dialect`.
+//! first rule that matches, and leaves the wire format to its `Dialect`.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

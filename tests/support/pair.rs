@@ -1,5 +1,5 @@
-//! `Pair`: everything for a scenario with both real agents around one project: the slot, the
-//! scripted services, the private homes, and the program set up to find them all.
+//! `Pair`: everything for a scenario with both real agents on one project: the slot, the scripted
+//! services, the private homes, and the program configured to find them all.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The panes that a deck of 120 columns shows at its left: the agents' cards and the Inbox.
+//! The panes that a deck of 120 columns shows on its left: the agents' cards and the Inbox.
 
 use super::pty::{Key, Pty};
 use super::wait::{timeout, wait_until};

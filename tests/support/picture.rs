@@ -1,4 +1,4 @@
-//! [`is_as_kept`]: what a real terminal shows, held against the picture of it in `screenshots/`.
+//! [`is_as_kept`]: compares what a real terminal shows with its picture in `screenshots/`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

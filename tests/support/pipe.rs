@@ -1,4 +1,4 @@
-//! `NamedPipe`: a file by which a test steers a command that an agent runs: the command stands in
+//! `NamedPipe`: a file by which a test controls a command that an agent runs: the command blocks in
 //! `cat PIPE` until the test writes.
 
 use std::fs::File;

@@ -1,5 +1,5 @@
-//! The tests that need root: system calls made to fail by `strace`, small disks mounted in a
-//! namespace of their own. One variable turns them on, as `.ci/run` does.
+//! The tests that need root: system calls that `strace` makes fail, small disks mounted in their
+//! own namespace. One variable turns them on, as `.ci/run` does.
 
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;

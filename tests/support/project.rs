@@ -1,5 +1,5 @@
-//! `Project`: a git project of the test's own, with private homes, registry and ports, and the
-//! program set up to work in it.
+//! `Project`: the test's own git project, with private homes, registry and ports, and the program
+//! configured to work in it.
 
 use std::fs::File;
 use std::net::TcpStream;

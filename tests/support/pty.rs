@@ -1,4 +1,4 @@
-//! `Pty`: a program in a pseudo terminal of the test, with the screen a human would see.
+//! `Pty`: a program in a pseudo terminal of the test, with the screen that a human would see.
 
 use std::fmt;
 use std::io::{Read, Write};

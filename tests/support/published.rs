@@ -1,4 +1,4 @@
-//! What a daemon shows on the disk, as a script reads it.
+//! What a daemon publishes on the disk, as a script reads it.
 
 use serde_json::Value;
 

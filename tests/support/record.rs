@@ -1,6 +1,6 @@
-//! [`Record`]: a long ledger as a working pair leaves it, written straight from sealed lines. By
-//! way of the daemon a million entries would take the disk an hour. [`RecordEnd`]: what a test
-//! wants at its end.
+//! [`Record`]: a long ledger as a working pair leaves it, written directly from sealed lines;
+//! through the daemon, a million entries would take an hour of disk time. [`RecordEnd`]: the
+//! entries that a test wants at its end.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
@@ -252,6 +252,16 @@ impl RecordEnd {
         let kind = ApprovalStep::Asked(Box::new(request)).of(id.clone(), Agent::Codex);
         self.push(Agent::Codex, None, "Codex asks", kind);
         id
+    }
+
+    /// The operator's answer to that, which nobody has shown to have arrived.
+    pub fn answers(&mut self, asked: &EntryId, choice: &str) {
+        let given = ApprovalStep::Given {
+            choice: choice.to_owned(),
+            note: None,
+        };
+        let kind = given.of(asked.clone(), Agent::Codex);
+        self.push(Party::Human, Some(Agent::Codex), choice, kind);
     }
 
     /// This agent is in another state from now on.

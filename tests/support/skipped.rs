@@ -1,4 +1,4 @@
-//! What was left out. A test that cannot run here must not look like one that passed.
+//! Tests that were skipped. A test that cannot run here must not look like one that passed.
 
 use std::fs::File;
 use std::io::Write as _;

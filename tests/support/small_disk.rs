@@ -1,4 +1,4 @@
-//! `SmallDisk`: a file system of its own over one folder, seen only by what is started on it.
+//! `SmallDisk`: a separate file system over one folder, visible only to what is started on it.
 
 use std::path::{Path, PathBuf};
 

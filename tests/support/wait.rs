@@ -1,5 +1,5 @@
-//! Waiting for named conditions. A test never sleeps for a while and hopes: it names what it waits
-//! for, and a wait that runs out says so, with what it saw last.
+//! Waiting for named conditions. A test never sleeps and hopes: it names the condition, and a wait
+//! that times out reports it with the last state seen.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
 //! `RpcSocket`: a bare JSON-RPC client over a WebSocket, for the control port and for Codex's
-//! app-server. It knows no method; frames arrive as they are.
+//! app-server. It knows no method; frames arrive unchanged.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};

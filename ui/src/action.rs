@@ -1,4 +1,4 @@
-//! [`Action`]: what a key can do, by a name that a person can write.
+//! [`Action`]: what a key can do, under a name that a person can write.
 
 use crate::pane::Pane;
 

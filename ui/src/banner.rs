@@ -1,5 +1,5 @@
-//! The banner below the header: what is wrong with all that is shown, and what is to be done. A
-//! notice is drawn as one.
+//! The banner below the header: what is wrong with everything that is shown, and what to do about
+//! it. A notice is drawn in the same way.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

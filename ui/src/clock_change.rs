@@ -1,5 +1,5 @@
-//! [`Deck::follow_clock`] and [`Deck::show_notice`]: what goes after some seconds goes after as many,
-//! whatever the clock does and whenever it was drawn last.
+//! [`Deck::follow_clock`] and [`Deck::show_notice`]: what disappears after some seconds does so
+//! after as many, whatever the clock does and whenever the deck was last drawn.
 
 use crate::deck::{Deck, NOTICE_MS};
 

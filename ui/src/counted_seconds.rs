@@ -1,7 +1,7 @@
 //! [`Deck::counted_since`]: what is drawn with its seconds.
 //!
-//! Each place that draws [`text::running`](crate::text::running) is named here, or stands still
-//! between two minutes.
+//! Every place that draws [`text::running`](crate::text::running) has to be named here; otherwise
+//! its time stands still between two minutes.
 
 use crate::deck::Deck;
 use crate::model::{AgentCard, AgentState, OutcomeState, RowOutcome, TaskColumn};

@@ -217,7 +217,6 @@ impl Deck {
         self.size
     }
 
-    /// The pane that has the focus.
     pub fn focus(&self) -> Pane {
         self.focus
     }

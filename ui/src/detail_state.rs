@@ -1,4 +1,4 @@
-//! [`DetailState`]: how far the detail beside the panes was read, and what of it was asked for.
+//! [`DetailState`]: how far the detail beside the panes was read, and what was requested of it.
 
 use crate::model::EntryPlace;
 use crate::overlays::Subject;

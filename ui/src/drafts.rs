@@ -1,4 +1,4 @@
-//! [`Drafts`]: what was being written when it was put away; nothing typed is lost.
+//! [`Drafts`]: texts that were put away unfinished; nothing typed is lost.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -156,7 +156,6 @@ impl Drafts {
         }
     }
 
-    /// What was typed in a line.
     pub(crate) fn line(&self, about: &TypedFor) -> &str {
         self.lines.get(about).map_or("", String::as_str)
     }

@@ -1,4 +1,4 @@
-//! [`Effect`]: what the deck wants done. It does nothing itself.
+//! [`Effect`]: what the deck wants done. The deck itself does nothing.
 
 use crate::model::{
     Agent, AlikeTo, CapsuleAlong, CapsuleReader, Chips, EntryPlace, FoundSnippet, Party,
@@ -262,7 +262,6 @@ pub enum Effect {
     },
     /// Tell this task for somebody else, and give the text by [`crate::Msg::CapsuleText`].
     TellCapsule {
-        /// Which.
         id: String,
         /// For whom.
         to: CapsuleReader,

@@ -1,4 +1,4 @@
-//! [`FetchedEntries`]: the entries that were opened, whole, as many as memory is spent on.
+//! [`FetchedEntries`]: opened entries in full, within a memory limit.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! [`FindingRuling`]: what the operator says of a finding.
+//! [`FindingRuling`]: the operator's ruling on a finding.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FindingRuling {

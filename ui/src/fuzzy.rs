@@ -1,4 +1,4 @@
-//! [`score`]: how well a few letters stand for a longer text.
+//! [`score`]: how well a few letters match a longer text.
 
 /// A letter at the beginning of a word.
 const WORD_START: i32 = 8;

@@ -48,7 +48,6 @@ impl Glyphs {
         }
     }
 
-    /// A state of an agent.
     pub fn state(self, state: AgentState) -> &'static str {
         match state {
             AgentState::Idle => self.pick("○", "-"),
@@ -91,7 +90,6 @@ impl Glyphs {
         }
     }
 
-    /// A column of tasks.
     pub fn column(self, column: TaskColumn) -> &'static str {
         match column {
             TaskColumn::Open => self.pick("○", "-"),

@@ -1,4 +1,4 @@
-//! The last line: which keys count now, from the resolved map.
+//! The last line: the keys that apply now, from the resolved map.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

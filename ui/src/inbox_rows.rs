@@ -1,6 +1,6 @@
-//! [`InboxRows`]: the cards of the inbox with those that have just gone.
+//! [`InboxRows`]: the cards of the inbox, including those that have just gone.
 //!
-//! A card that is answered elsewhere stays where it is, dimmed, for a moment: nothing may jump
+//! A card that is answered elsewhere stays in its place, dimmed, for a moment: nothing may jump
 //! under the cursor while the operator reaches for a key.
 
 use std::collections::HashMap;
@@ -135,7 +135,6 @@ impl InboxRows {
         }
     }
 
-    /// The selected row.
     pub(crate) fn selected(&self) -> Option<&InboxRow> {
         self.rows.get(self.list.selected)
     }

@@ -1,4 +1,4 @@
-//! [`Key`]: one key press, and how it is written: `j`, `G`, `ctrl-d`, `shift-tab`, `enter`.
+//! [`Key`]: one key press, and its notation: `j`, `G`, `ctrl-d`, `shift-tab`, `enter`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,5 +1,5 @@
-//! [`Keymap`]: which key does what where, resolved once; the only thing that keys, help, hint bar
-//! and palette are read from.
+//! [`Keymap`]: which key does what in which context, resolved once; the only source for keys, help,
+//! hint bar and palette.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! [`Layout`]: where everything stands at a given size. Pure: the same for drawing and the mouse.
+//! [`Layout`]: the place of everything at a given size. Pure: the same for drawing and the mouse.
 
 use ratatui::layout::Rect;
 

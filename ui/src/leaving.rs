@@ -1,4 +1,4 @@
-//! What would be missed when the deck is left ([`noticed`]), and whether leaving asks first
+//! What a person would miss by leaving the deck ([`noticed`]), and whether leaving asks first
 //! ([`asks_before_quit`]).
 
 use crate::model::{Agent, AgentState, DaemonState, DeckView};

@@ -1,4 +1,4 @@
-//! [`MarkedWords`]: what is searched for, marked where it stands.
+//! [`MarkedWords`]: highlights the search words in a text.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

@@ -1,4 +1,4 @@
-//! [`named`]: an enum of which each variant has one word.
+//! [`named`]: an enum with one word for each variant.
 
 /// An enum with the word of each variant beside it. `ALL` has them in the order of the enum, and the
 /// function behind the enum gives the word.

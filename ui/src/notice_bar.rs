@@ -1,4 +1,4 @@
-//! The lines above the hint bar, in which a notice stands for a while, or what became of the last
+//! The lines above the hint bar, which show a notice for a while, or the outcome of the last
 //! message.
 
 use ratatui::buffer::Buffer;
@@ -8,10 +8,8 @@ use crate::banner::{draw_level_lines, level_lines};
 use crate::deck::Deck;
 use crate::theme::ThemeRole;
 
-/// Most lines of a notice. They cover the ends of the panes until the next key.
-const NOTICE_LINES_MAX: usize = 3;
-/// On fewer rows than these it has one line less.
-const ROWS_FOR_MORE: u16 = 24;
+/// Rows that a notice never takes: the header and the hints.
+const ROWS_KEPT: u16 = 2;
 
 /// Draws the notice, or what became of the last message, if there is one of them.
 pub(crate) fn draw_notice(deck: &Deck, area: Rect, buf: &mut Buffer) {
@@ -29,14 +27,11 @@ pub(crate) fn draw_notice(deck: &Deck, area: Rect, buf: &mut Buffer) {
     draw_level_lines(&lines, deck.theme.level(notice.level), area, buf);
 }
 
-/// How many lines the notice needs on this screen. What to do stands at its end, so it is wrapped
-/// rather than cut.
+/// How many lines the notice needs on this screen. What to do stands at its end, and nowhere else can
+/// it be read, so it has as many as it needs: they cover the panes until the next key.
 pub(crate) fn notice_rows(deck: &Deck, screen: Rect) -> u16 {
-    let most = match screen.height {
-        0..ROWS_FOR_MORE => 2,
-        _ => NOTICE_LINES_MAX,
-    };
-    let lines = notice_lines(deck, screen.width, most).len();
+    let most = screen.height.saturating_sub(ROWS_KEPT).max(1);
+    let lines = notice_lines(deck, screen.width, most.into()).len();
     // What became of a message has one line.
     u16::try_from(lines.max(1)).unwrap_or(1)
 }

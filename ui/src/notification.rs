@@ -1,4 +1,4 @@
-//! [`NotificationSettings`]: how the person is told that something waits while they look elsewhere.
+//! [`NotificationSettings`]: how the person is notified of what waits while they look elsewhere.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! [`OwnFiles`]: what a person has written for the deck: keys, themes, and which of them is used.
+//! [`OwnFiles`]: a person's own files for the deck: keys, themes, and the chosen theme.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! [`Passphrase`]: what the operator types and nothing shows, keeps or logs.
+//! [`Passphrase`]: what the operator types, never shown, kept or logged.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! [`place_of`]: what a person types to name a place of the record, an entry's number or a time.
+//! [`place_of`]: parses the place of the record that a person types, an entry's number or a time.
 
 use jiff::ToSpan as _;
 use jiff::civil::{Date, DateTime, Time};

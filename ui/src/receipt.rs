@@ -1,4 +1,4 @@
-//! [`Receipt`]: what became of the operator's last message, followed until it is proven.
+//! [`Receipt`]: the state of the operator's last message, followed until its delivery is proven.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

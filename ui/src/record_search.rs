@@ -1,4 +1,4 @@
-//! [`RecordSearch`]: what was searched for, what came of it, and what was searched for before.
+//! [`RecordSearch`]: the current search, its results, and the earlier searches.
 
 use crate::effect::Effect;
 use crate::model::{Chips, FoundEntries, FoundRow, SearchScope};
@@ -178,7 +178,6 @@ impl RecordSearch {
         listed.total = listed.total.max(listed.rows.len() as u64);
     }
 
-    /// What was found.
     pub(crate) fn found(&self) -> Option<&FoundEntries> {
         self.found.as_ref()
     }

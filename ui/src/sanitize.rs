@@ -1,12 +1,12 @@
-//! Hostile text made harmless: [`line()`], [`lines`], [`for_input`], [`for_clipboard`].
+//! Makes hostile text harmless: [`line()`], [`lines`], [`for_input`], [`for_clipboard`].
 //!
 //! Agents, files and older ledgers write what the deck shows. A carriage return could paint over
-//! its own line, an escape sequence could reach the terminal, a bidirectional override could turn
-//! a path around, tag characters could carry text that nobody sees. All of these become *visible*
+//! its own line, an escape sequence could reach the terminal, a bidirectional override could
+//! reverse a path, tag characters could carry text that nobody sees. All of these become *visible*
 //! here, in the way `cat -v` and `less` do it: `^[`, `^M`, `<9B>`, `<U+202E>`. Nothing is removed
-//! silently except what changes no meaning: a single variation selector or joiner inside a word
-//! or an emoji. `hidden` of `ctxrelay-core` has the same list and the same rule for what agents are
-//! given, and a test of the program holds both together.
+//! silently except what changes no meaning: a single variation selector or joiner inside a word or
+//! an emoji. `hidden` of `ctxrelay-core` has the same list and the same rule for what agents
+//! receive, and a test of the program keeps the two the same.
 //!
 //! Knows nothing of widths on the screen beyond tab stops, and nothing of colours.
 

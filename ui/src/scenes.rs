@@ -1,5 +1,5 @@
-//! Named example worlds: [`Scene`]. Snapshot tests, pictures and a deck that is shown without a
-//! daemon use the same ones.
+//! Named example worlds: [`Scene`]. Snapshot tests, pictures and a deck without a daemon use the
+//! same ones.
 
 mod agent_work;
 mod agents;
@@ -62,7 +62,6 @@ pub struct Scene {
     pub size: (u16, u16),
 }
 
-/// A scene by its name.
 pub fn scene(name: &str) -> Option<&'static Scene> {
     SCENES.iter().find(|scene| scene.name == name)
 }

@@ -1,4 +1,4 @@
-//! What the cursor stands on, in a pane or in the sheet in front.
+//! What the cursor is on, in a pane or in the sheet in front.
 
 use crate::deck::Deck;
 use crate::model::{Agent, CapsuleLine, FindingRow, InboxCard, InboxKind, TaskColumn};

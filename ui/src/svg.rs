@@ -2,7 +2,7 @@
 //! terminal's screen (a `vt100` parser behind a PTY) give the same picture.
 //!
 //! Each run of cells of one style is one `<text>` with an `x` for every cell, so that columns
-//! cannot drift whatever font there is.
+//! cannot drift in any font.
 
 use std::fmt::Write as _;
 
@@ -76,7 +76,6 @@ impl TerminalColors {
     };
 }
 
-/// The cells of a buffer.
 pub fn cells(buf: &Buffer) -> Vec<Cell> {
     let mut out = Vec::with_capacity(buf.content.len());
     for y in 0..buf.area.height {

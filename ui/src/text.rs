@@ -1,4 +1,4 @@
-//! Words for numbers and room for words: [`age`], [`grouped`], [`fit`], [`wrap`].
+//! Numbers as words, and text fitted to a width: [`age`], [`grouped`], [`fit`], [`wrap`].
 //!
 //! Knows no styles. Widths are terminal columns.
 

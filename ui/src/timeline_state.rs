@@ -1,4 +1,4 @@
-//! [`TimelineState`]: which rows are shown in which order, which others are asked for, the search,
+//! [`TimelineState`]: which rows are shown in which order, which others are requested, the search,
 //! and following.
 
 use crate::model::{Chips, DeckView, TimelineGo, TimelineRow, TimelineWindow, TimelineWish};

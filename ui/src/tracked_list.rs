@@ -1,4 +1,4 @@
-//! [`TrackedList`]: a cursor that stays on its row whatever comes, goes or moves.
+//! [`TrackedList`]: a cursor that stays on its row when rows appear, disappear or move.
 
 use crate::widgets::ListState;
 

@@ -1,4 +1,4 @@
-//! [`UnsentText`]: what the person wrote and did not send, for when the deck is left.
+//! [`UnsentText`]: what the person wrote and did not send, shown when they leave the deck.
 
 /// A text that was kept as a draft, or was being written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,7 +15,6 @@ pub(crate) enum VisitedPlace {
     Overlay(Box<Overlay>),
     /// On the timeline, before a jump.
     Row {
-        /// The pane in focus.
         focus: Pane,
         /// The line of the record under the timeline's cursor; `None` while it followed the newest.
         line: Option<u64>,

@@ -1,4 +1,4 @@
-//! [`WantedText`]: an entry that is read for the sake of its text.
+//! [`WantedText`]: an entry that is being read for its text.
 
 use crate::action::Action;
 use crate::model::EntryPlace;

@@ -1,5 +1,4 @@
-//! [`why_not`]: the reason why an action would do nothing now, and [`aim`], where it would do
-//! something.
+//! [`why_not`]: the reason why an action would do nothing now; [`aim`]: what it would act on.
 
 use crate::action::Action;
 use crate::applies::{applies, is_decided, is_tried_again};

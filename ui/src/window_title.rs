@@ -1,4 +1,4 @@
-//! The title of the terminal's window: what waits for the operator, for who looks at another one.
+//! The title of the terminal's window: what waits for the operator, who may look at another one.
 
 use crate::deck::Deck;
 use crate::glyph::Glyphs;

@@ -1,6 +1,6 @@
-//! [`WorkRows`]: the rows of Tasks and Handoffs, with those that have just gone.
+//! [`WorkRows`]: the rows of Tasks and Handoffs, including those that have just gone.
 //!
-//! A handoff that is closed, or moves to another column, stays where it was, dimmed, for a moment:
+//! A handoff that is closed, or moves to another column, stays in its place, dimmed, for a moment:
 //! nothing may slide under the cursor while the operator reaches for a key.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! [`Along`]: what a capsule takes along besides what was said: changes that no commit has, and what
-//! gates printed.
+//! [`Along`]: what a capsule carries besides what was said: uncommitted changes, and the output of
+//! gates.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

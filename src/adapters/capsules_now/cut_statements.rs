@@ -1,4 +1,4 @@
-//! Statements of which the record keeps more than their beginning at hand.
+//! Marks statements whose entry in the record says more than the beginning that is at hand.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! What was kept of a task: masked again, by rules that are newer than it; and whether the record has
-//! what a capsule cites.
+//! The kept copy of a task: masked again by rules that are newer than it, and whether the record
+//! contains what a capsule cites.
 
 use std::io;
 
@@ -35,7 +35,7 @@ impl CapsulesNow {
             };
             let seq = line.entry.seq;
             let stored = (self.read)(seq)?.filter(|stored| stored.line == *text);
-            if stored.is_none() || seq <= self.world.foreign_through {
+            if stored.is_none() || self.world.is_foreign(seq) {
                 return Ok(false);
             }
         }

@@ -1,4 +1,4 @@
-//! [`own_names`]: what a project's own files are called, which is no name of somebody's machine.
+//! [`own_names`]: the names of a project's own files, which do not name anybody's machine.
 
 use std::fs;
 use std::path::Path;

@@ -12,6 +12,7 @@ use crate::core::id::{CapsuleId, EntryId, RuntimeSession, SessionId};
 use crate::core::redact::secret_samples::{SecretSample, leaks, one_of_each};
 use crate::core::snapshot::{GateSnapshot, TaskFile, TaskHandoff};
 use crate::wire::capsule::{OUTPUTS_BYTES_MAX, read};
+use crate::wire::line::{GENESIS, seal, serialize};
 
 /// A repository with a commit of these files, each of one line.
 fn repository(names: &[String]) -> tempfile::TempDir {
@@ -129,6 +130,37 @@ fn gate(at: usize, printed: &str) -> Entry {
                 ..Artifact::default()
             }),
         )
+    }
+}
+
+#[test]
+fn the_record_wrote_no_line_that_a_compaction_carried_on_as_somebody_elses_word() {
+    for is_foreign in [false, true] {
+        let note = Entry {
+            seq: Seq(7),
+            session_id: SessionId::new("session"),
+            ..Entry::new(Party::Human, EntryKind::from(NoteKind::Goal))
+        };
+        let line = seal(serialize(&note), note.seq.0, GENESIS).unwrap().line;
+        let mut world = Snapshot::default();
+        world.foreign_carried.extend(is_foreign.then_some(note.seq));
+        let stored = Stored {
+            entry: note,
+            line: line.clone(),
+            hash: String::new(),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().to_owned();
+        let redactor = Arc::new(Redactor::new());
+        let read = move |_| Ok(Some(stored.clone()));
+        let now = CapsulesNow::new(root, Arc::new(world), Vec::new(), redactor, read);
+        let along = Along {
+            patch: false,
+            outputs: false,
+        };
+        let mut capsule = made(&now, along);
+        capsule.origin.lines = vec![line];
+        assert_eq!(now.has_lines(&capsule).unwrap(), !is_foreign);
     }
 }
 

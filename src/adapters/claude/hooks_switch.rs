@@ -1,13 +1,14 @@
-//! `disableAllHooks`: the switch in Claude's settings that takes our hooks away, and with them every
-//! rule; whether it is set ([`hooks_off`]), and a launch that no file of a project can switch
-//! ([`keep_hooks`]).
+//! `disableAllHooks`: the switch in Claude's settings that turns our hooks off, and with them every
+//! rule. [`hooks_off`] says whether it is set; [`keep_hooks`] prepares a launch in which no file of
+//! a project can set it.
 //!
-//! One line that a shell of Claude's writes into `.claude/settings.local.json` is enough, and counts
-//! from the next call of a tool. What `--settings` says comes before every file of a project's and
-//! of the person's (Claude Code 2.1.330, observed), and not before what is managed for the machine.
+//! One line that Claude's shell writes into `.claude/settings.local.json` is enough, and it takes
+//! effect at the next tool call. `--settings` overrides every settings file of the project and of
+//! the person (Claude Code 2.1.330, observed), but not those managed for the machine.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::iter;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -55,10 +56,24 @@ impl From<HooksOff> for ClaudeHooks {
     }
 }
 
-/// Whether a Claude that starts in a project's folder runs no hooks, unless its flags say otherwise.
-/// Blocks for the disk.
-pub fn hooks_off(project: &Path) -> Option<HooksOff> {
-    hooks_off_in(Path::new(MANAGED), project, own_folder().as_deref())
+/// Whether a Claude that starts in one of a project's folders runs no hooks, unless its flags say
+/// otherwise. Blocks for the disk.
+pub fn hooks_off(project: &Path, folder: &Path) -> Option<HooksOff> {
+    hooks_off_below(Path::new(MANAGED), project, folder, own_folder().as_deref())
+}
+
+/// Which folders above its own Claude reads is not known, so that a switch in any of them counts: a
+/// rule is rather said to be ADVISORY than to be enforced where it is not.
+fn hooks_off_below(
+    managed: &Path,
+    project: &Path,
+    folder: &Path,
+    own: Option<&Path>,
+) -> Option<HooksOff> {
+    let above = folder.ancestors();
+    let below = above.take_while(|it| it.starts_with(project) && *it != project);
+    let mut folders = iter::once(project).chain(below);
+    folders.find_map(|folder| hooks_off_in(managed, folder, own))
 }
 
 fn hooks_off_in(managed: &Path, project: &Path, own: Option<&Path>) -> Option<HooksOff> {
@@ -252,6 +267,27 @@ mod tests {
         assert_eq!(found(), None);
         fs::write(&managed, r#"{"allowManagedHooksOnly": true}"#).unwrap();
         assert_eq!(found(), Some((managed.clone(), true)));
+    }
+
+    #[test]
+    fn a_switch_in_a_folder_between_the_project_and_where_claude_starts_is_found() {
+        let place = tempfile::tempdir().unwrap();
+        let (project, web) = (place.path().join("p"), place.path().join("p/web"));
+        fs::create_dir_all(web.join(".claude")).unwrap();
+        let managed = place.path().join("managed.json");
+        let found =
+            |folder: &Path| hooks_off_below(&managed, &project, folder, None).map(|off| off.file);
+        let file = web.join(".claude/settings.local.json");
+        fs::write(&file, r#"{"disableAllHooks": true}"#).unwrap();
+        assert_eq!(found(&project), None, "a Claude there does not read it");
+        assert_eq!(found(&web), Some(file.clone()));
+        assert_eq!(found(&web.join("src")), Some(file));
+        assert_eq!(found(place.path()), None);
+        // What stands above counts below as well.
+        fs::create_dir(project.join(".claude")).unwrap();
+        let above = project.join(".claude/settings.json");
+        fs::write(&above, r#"{"disableAllHooks": true}"#).unwrap();
+        assert_eq!(found(&project.join("docs")), Some(above));
     }
 
     #[test]

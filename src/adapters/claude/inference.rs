@@ -1,6 +1,6 @@
 //! [`infer`]: has a model read what an agent said, by a `claude -p` that can do nothing else
-//! (`facts/claude-code.md` §5): without tools, servers, settings and a session of its own, in a
-//! folder in which nothing but the question lies. What it costs is the person's own account's.
+//! (`facts/claude-code.md` §5): it has no tools, servers, settings or session of its own, and its
+//! folder contains only the question. The person's own account pays for it.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};

@@ -1,9 +1,9 @@
-//! [`Marketplace`]: the plugin for a plain `claude`, as a marketplace of one in a folder of ours.
+//! [`Marketplace`]: the plugin for a plain `claude`, as the only one of a marketplace in a folder
+//! of ours.
 //!
-//! Claude reads a marketplace in a folder from where it lies (2.1.330, observed), so the folder
-//! has no version in its name: an upgrade is live at Claude's next start. What `claude plugin`
-//! changes are the user's own settings; the caller asks before it runs [`Marketplace::install`]
-//! or [`remove`].
+//! Claude reads a marketplace in a folder where it lies (2.1.330, observed), so the folder's name
+//! has no version: an upgrade is live when Claude next starts. `claude plugin` changes the user's
+//! own settings; the caller asks before it runs [`Marketplace::install`] or [`remove`].
 
 use std::ffi::OsString;
 use std::io;

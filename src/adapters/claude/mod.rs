@@ -1,8 +1,8 @@
 //! Claude Code: the plugin that it loads, and the flags that it is started with.
 //!
-//! Claude itself is spoken to by `bridge`. Nothing here is written into a project or into the
-//! user's own settings; that is left to `claude plugin`, which the operator is asked about, and for
-//! [`status_line`], which Claude has no command for, to the command line.
+//! `bridge` speaks to Claude itself. Nothing here writes into a project or into the user's own
+//! settings: `claude plugin` does that, after the operator was asked, and for [`status_line`], for
+//! which Claude has no command, the command line does.
 
 pub mod files;
 pub mod hooks_switch;

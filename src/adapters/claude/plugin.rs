@@ -1,7 +1,7 @@
-//! [`PluginSpec`]: the Claude plugin, generated outside of the project with absolute paths.
+//! [`PluginSpec`]: the Claude plugin, generated outside the project with absolute paths.
 //!
-//! A plugin inside the project could be rewritten by an agent and would run with the operator's
-//! rights at the next start; one that looks for `ctxrelay` on `PATH` might find another.
+//! An agent could rewrite a plugin inside the project, to run with the operator's rights at the
+//! next start; one that looks for `ctxrelay` on `PATH` might find another.
 
 use std::ffi::OsString;
 use std::io;

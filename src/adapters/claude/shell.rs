@@ -1,4 +1,4 @@
-//! [`Quoted`]: a path that survives a shell, JSON and Claude's own substitution unchanged.
+//! [`Quoted`]: a path that passes unchanged through a shell, JSON and Claude's own substitution.
 
 use std::fmt;
 use std::path::Path;

@@ -1,9 +1,9 @@
-//! [`with_ours`], [`without_ours`]: our status line in the person's own Claude settings, around the
-//! one that was there.
+//! [`with_ours`], [`without_ours`]: our status line in the person's own Claude settings, wrapped
+//! around the existing one.
 //!
 //! Claude runs one status line, and a plugin cannot bring one (Claude Code 2.1.330, observed). So
-//! ours runs the person's, whose command stands in ours as a word: what takes ours away again needs
-//! nothing but the file.
+//! ours runs the person's: its command is an argument of ours, and removing ours needs nothing but
+//! the settings file.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A transcript of Claude Code's, from the disk: [`read_end`] tells of the context, [`SpokenWords`]
+//! Reads a Claude Code transcript from the disk: [`read_end`] for the context, [`SpokenWords`] for
 //! what Claude said.
 
 use std::collections::{BTreeSet, VecDeque};

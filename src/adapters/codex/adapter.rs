@@ -1,4 +1,4 @@
-//! [`start`], [`CodexOptions`] and [`CodexHandle`]: the way in.
+//! [`start`], [`CodexOptions`] and [`CodexHandle`]: the interface of the adapter.
 
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! [`AttemptedMessage`]: what the previous process handed over to Codex, and has no proof of.
+//! [`AttemptedMessage`]: a message that the previous process gave to Codex, not proven yet.
 
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 

@@ -1,4 +1,4 @@
-//! [`ran`]: how a command ended that Codex ran.
+//! [`ran`]: how a command that Codex ran has ended.
 
 use std::path::PathBuf;
 

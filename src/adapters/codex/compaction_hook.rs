@@ -1,9 +1,9 @@
-//! [`CompactionHook`]: the hook of ours that the app-server runs when a context was compacted, ahead
-//! of its next request.
+//! [`CompactionHook`]: our hook, which the app-server runs after a compaction and before the next
+//! request.
 //!
-//! Codex runs a hook only after its person has reviewed it, in Codex itself; one that nobody has
-//! reviewed is left out without a word. We put it on the command line and read what became of the
-//! review; the review itself is never ours to write.
+//! Codex runs a hook only after its person has reviewed it in Codex itself, and silently skips one
+//! that is not reviewed. We put the hook on the command line and read the state of the review,
+//! which is never ours to write.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! [`CodexFact`]: what the Codex adapter tells the daemon.
+//! [`CodexFact`]: what the Codex adapter reports to the daemon.
 
 use std::path::PathBuf;
 

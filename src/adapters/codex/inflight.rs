@@ -1,4 +1,4 @@
-//! [`Inflight`]: the messages that were handed over and have no proof yet.
+//! [`Inflight`]: the messages that were delivered to Codex and are not proven yet.
 
 use serde::{Deserialize, Serialize};
 use tracing::Span;

@@ -1,7 +1,8 @@
-//! [`ServerLaunch`]: which program, how old, and with which arguments; everything before the spawn.
+//! [`ServerLaunch`]: which program runs, its version and its arguments; everything before the
+//! spawn.
 //!
-//! Reads the user's MCP entries by `codex mcp list --json` and keeps their names only: that output
-//! holds environment values in clear and is never logged.
+//! Reads the user's MCP entries by `codex mcp list --json` and keeps only their names: that output
+//! contains environment values in plain text and is never logged.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

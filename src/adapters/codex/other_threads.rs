@@ -1,5 +1,5 @@
-//! [`OtherThreads`]: the loaded threads besides the visible one, as the broadcasts of their status tell
-//! of them, and which of those mean that a person has gone there.
+//! [`OtherThreads`]: the loaded threads besides the visible one, known from the broadcasts of their
+//! status, and which of those broadcasts mean that a person has switched to the thread.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! [`PacketInThread`]: a packet that was put into the thread, until it is known that the model has
-//! it.
+//! [`PacketInThread`]: a packet that was put into the thread, until it is certain that the model
+//! has it.
 //!
-//! The app-server's answer proves nothing. What does: the rollout holds the packet, and after that
-//! the model has answered once more and its use of tokens was told.
+//! The app-server's answer proves nothing. The proof is that the rollout contains the packet and
+//! that the model has answered once more after it, with its token usage reported.
 
 use serde::{Deserialize, Serialize};
 

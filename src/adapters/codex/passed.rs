@@ -1,5 +1,5 @@
-//! [`Passed`]: what an adapter leaves to the one of the next owner: the app-server, which runs on,
-//! the terminals on it, and what is known of the conversation.
+//! [`Passed`]: what an adapter leaves to the adapter of the next owner: the running app-server, the
+//! terminals on it, and what is known of the conversation.
 
 use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, OwnedFd};

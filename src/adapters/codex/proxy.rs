@@ -1,8 +1,8 @@
 //! [`Proxy`]: the port of the Codex terminal.
 //!
-//! Checks the terminal's token, rebuilds the upgrade request with the app-server's, and passes
-//! bytes from then on. It never reads a frame and never puts one in, so a parser of ours cannot
-//! cut the human off, and a connection can go on in another process between any two bytes.
+//! It checks the terminal's token, rebuilds the upgrade request with the app-server's token, and
+//! passes bytes from then on. It never reads a frame and never inserts one, so a parser error of
+//! ours cannot cut the human off, and another process can take over between any two bytes.
 
 mod head;
 mod lobby;

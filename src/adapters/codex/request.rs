@@ -1,4 +1,4 @@
-//! [`CodexRequest`]: what the daemon asks of the Codex adapter.
+//! [`CodexRequest`]: what the daemon asks the Codex adapter to do.
 
 use tokio::sync::oneshot;
 

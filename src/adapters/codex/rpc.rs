@@ -1,6 +1,6 @@
 //! [`Rpc`]: one WebSocket connection to the app-server, frames in and out.
 //!
-//! Knows nothing of threads. Reading is safe to cancel; a frame is never lost by it.
+//! Knows nothing of threads. A read can be cancelled without losing a frame.
 
 use std::time::Duration;
 

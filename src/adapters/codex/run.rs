@@ -1,4 +1,4 @@
-//! [`Run`]: the adapter's task. It has an app-server run while one is wanted.
+//! [`Run`]: the adapter's task. It keeps an app-server running while one is wanted.
 //!
 //! ```text
 //! idle ──request, terminal──► starting ──► session ──connection lost──► reconnecting ─┐
@@ -7,8 +7,8 @@
 //!                                └──────────── the app-server is gone: backoff ───────┘
 //! ```
 //!
-//! An owner that hands over releases it in any of these states; the next begins at `session` with
-//! the same app-server, or at `idle`.
+//! In a takeover, the owner can release the app-server in any of these states; the next owner
+//! begins at `session` with the same app-server, or at `idle`.
 
 mod backlog;
 mod talk;

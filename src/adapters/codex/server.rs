@@ -1,4 +1,4 @@
-//! [`AppServer`]: the child that speaks, from its spawn to its end.
+//! [`AppServer`]: the app-server as a child process, from its spawn to its end.
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::process::Stdio;

@@ -1,7 +1,7 @@
-//! [`Session`]: one connection to one app-server, and everything that is said on it.
+//! [`Session`]: one connection to one app-server, and everything that is sent and received on it.
 //!
-//! Frames are handled in the order in which they come, also while an answer is awaited; what they
-//! ask for in return (following a new thread, a look at the queue) is put on a list and done by
+//! Frames are handled in the order of their arrival, also while an answer is awaited. The work that
+//! they cause (following a new thread, reading the queue) is put on a list and done by
 //! [`Session::settle`].
 
 mod approvals;

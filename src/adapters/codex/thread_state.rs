@@ -1,4 +1,4 @@
-//! [`ThreadState`]: what outlives a connection and an app-server, and goes on to the next owner.
+//! [`ThreadState`]: what outlives a connection and an app-server, and passes to the next owner.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use crate::core::delivery::recovery::Unconfirmed;
 use crate::core::id::{ThreadId, TurnId};
+use crate::core::snapshot::APPROVALS_OPEN_MAX;
 use crate::wire::codex::approval::CodexApproval;
 use crate::wire::codex::item::{FileUpdate, Item};
 use crate::wire::codex::limits::RateBuckets;
@@ -46,6 +47,9 @@ pub(super) struct ThreadState {
     /// Questions to the human, by request id. They end with the connection.
     #[serde(skip)]
     pub(super) approvals: BTreeMap<String, CodexApproval>,
+    /// There was no room for a question when it was last looked for.
+    #[serde(skip)]
+    is_full_of_approvals: bool,
     /// Methods of requests that we do not know, each logged once.
     #[serde(skip)]
     pub(super) unknown_requests: BTreeSet<String>,
@@ -177,6 +181,20 @@ impl ThreadState {
         all.difference(&followed).count() as u64
     }
 
+    /// Whether one more question is counted and told; more at one time are not believable. If not it is
+    /// answered in Codex's terminal, which the log says once.
+    pub(super) fn has_room_for_approval(&mut self) -> bool {
+        let is_full = self.approvals.len() >= APPROVALS_OPEN_MAX;
+        if is_full && !self.is_full_of_approvals {
+            tracing::warn!(
+                APPROVALS_OPEN_MAX,
+                "codex asks more at one time than is counted: the rest is answered in its terminal"
+            );
+        }
+        self.is_full_of_approvals = is_full;
+        !is_full
+    }
+
     /// Remembers what a change of files consists of.
     pub(super) fn file_change(&mut self, item: Item) {
         if let Item::FileChange { id, changes, .. } = item {
@@ -196,5 +214,46 @@ impl ThreadState {
     pub(super) fn is_visible(&self, thread_id: &str) -> bool {
         self.thread_id()
             .is_some_and(|visible| visible.as_str() == thread_id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, read_to_string};
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::adapters::test_log::TestLog;
+    use crate::wire::codex::frame::Incoming;
+
+    #[test]
+    fn questions_beyond_the_bound_are_one_line_of_the_log_until_there_is_room_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let _logged = TestLog::to(Arc::new(File::create(&path).unwrap()));
+        let frame = r#"{"method":"item/fileChange/requestApproval","id":3,"params":{}}"#;
+        let Some(Incoming::Request(request)) = Incoming::parse(frame) else {
+            panic!("no request");
+        };
+        let asked = CodexApproval::read(&request, |_| None).unwrap();
+        let mut state = ThreadState::default();
+        let warned = || {
+            read_to_string(&path)
+                .unwrap()
+                .matches("codex asks more")
+                .count()
+        };
+        for times in 1..=2 {
+            for id in 0..APPROVALS_OPEN_MAX {
+                assert!(state.has_room_for_approval());
+                state.approvals.insert(id.to_string(), asked.clone());
+            }
+            assert_eq!(warned(), times - 1);
+            for _ in 0..3 {
+                assert!(!state.has_room_for_approval());
+            }
+            assert_eq!(warned(), times);
+            state.approvals.clear();
+        }
     }
 }

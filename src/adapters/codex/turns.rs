@@ -1,7 +1,7 @@
 //! [`TurnBook`]: the turns of one thread, from their items to their end, as facts.
 //!
-//! Pure. What it is told may come twice (live, and again from history after a reconnect) or start
-//! in the middle of a turn.
+//! Pure. An input may come twice (live, and again from history after a reconnect) or begin in the
+//! middle of a turn.
 
 use std::mem;
 

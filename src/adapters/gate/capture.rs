@@ -1,4 +1,4 @@
-//! [`Capture`]: what a gate prints, however much that is.
+//! [`Capture`]: captures the output of a gate, however long it is.
 
 use std::collections::VecDeque;
 

@@ -1,13 +1,14 @@
-//! [`FileStamps`]: when each file of a work tree was written last, by the file system's own clock.
+//! [`FileStamps`]: when each file of a work tree was last written, by the file system's own clock.
 //!
-//! The tree before a gate and the tree behind it are the same where somebody changes a file and brings
-//! it back meanwhile; the gate saw neither. No program sets the time of a file's last change
+//! The trees before and after a gate are the same if somebody changes a file and changes it back in
+//! between; the gate then ran on neither. No program can set the time of a file's last change
 //! (`ctime`) back.
 //!
-//! A folder that is put in the place of another one, and taken away again, changes no file. But the
-//! other one was renamed: it was changed after it was written last (`mtime`), and the one above it was
-//! changed too. A program that makes files in a folder, as a compiler does, writes and changes it at
-//! once. A folder that is renamed back and then written into looks the same, and is not noticed.
+//! Replacing a folder with another one and putting it back changes no file. But the original folder
+//! was renamed: its `ctime` is later than its last write (`mtime`), and the folder above it has
+//! changed too. A program that creates files in a folder, as a compiler does, writes and changes
+//! the folder at the same time. A folder that is renamed back and then written into looks the same,
+//! and is not noticed.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

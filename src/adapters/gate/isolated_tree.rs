@@ -1,9 +1,9 @@
 //! [`IsolatedTree`]: a clean work tree of the project's commit, for one run of one gate.
 //!
-//! It lies outside of the project, in a folder that only its owner can enter, and has a repository
-//! of its own that borrows the project's objects: nothing is written into the project, nothing of
-//! its configuration is run, and no name of a branch is ever used. Submodules are empty folders, as
-//! git leaves them. What a crash leaves behind is for [`sweep`].
+//! It lies outside the project, in a folder that only its owner can enter, and has its own
+//! repository that borrows the project's objects: nothing is written into the project, no program
+//! of its configuration runs, and no branch name is ever used. Submodules are empty folders, as git
+//! leaves them. [`sweep`] removes what a crash leaves behind.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read as _, Write as _};

@@ -1,5 +1,5 @@
-//! [`not_covered`]: the files that only the project has and its commit does not, and whether they
-//! would be there once all is committed.
+//! [`not_covered`]: the files that are in the project but not in its commit, and whether committing
+//! everything would include them.
 
 use std::collections::BTreeSet;
 use std::io::{Seek as _, Write as _};

@@ -1,7 +1,7 @@
-//! [`GitAnchor`]: where a work tree stands, in words that another clone understands.
+//! [`GitAnchor`]: the state of a work tree in terms that another clone understands.
 //!
-//! As in [`work_tree`](super::work_tree::work_tree) the repository is looked at through a throw-away one:
-//! nothing of the project's configuration is run, nothing is fetched, nothing is written.
+//! As in [`work_tree`](super::work_tree::work_tree), the repository is read through a throw-away
+//! one: no program of the project's configuration runs, nothing is fetched, nothing is written.
 
 mod ahead;
 mod beside;

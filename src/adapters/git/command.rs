@@ -1,4 +1,4 @@
-//! [`GitCommand`]: one `git`, and what it prints in time.
+//! [`GitCommand`]: runs one `git` and returns its output, within a deadline.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};

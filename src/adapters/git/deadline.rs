@@ -1,4 +1,4 @@
-//! [`GitDeadline`]: until when git may take.
+//! [`GitDeadline`]: the deadline for git.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,6 @@ impl GitDeadline {
         Self(Some(Instant::now() + wait))
     }
 
-    /// The moment.
     pub fn at(moment: Instant) -> Self {
         Self(Some(moment))
     }

@@ -1,4 +1,4 @@
-//! [`difference`]: what a work tree has otherwise than a commit, for a person to read.
+//! [`difference`]: how a work tree differs from a commit, for a person to read.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;

@@ -1,8 +1,8 @@
-//! [`git_facts`]: where the work tree stands, for an agent that has to find its way back.
+//! [`git_facts`]: the state of the work tree, for an agent that has to find its way back.
 //!
-//! As in [`work_tree`](super::work_tree::work_tree) the repository is looked at through a throw-away one,
-//! so that nothing of the project's configuration is run. It gets a copy of the index: files that
-//! nobody touched are not read.
+//! As in [`work_tree`](super::work_tree::work_tree), the repository is read through a throw-away
+//! one, so that no program of the project's configuration runs. It gets a copy of the index, so
+//! that files that nobody touched are not read.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! [`tree_found`]: the work tree, told apart from none and from one that git cannot read.
+//! [`tree_found`]: reads the work tree, and tells a missing one from one that git cannot read.
 
 use std::path::Path;
 

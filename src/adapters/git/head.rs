@@ -1,7 +1,7 @@
-//! [`head`]: the commit that a work tree stands on, read from git's files without running git.
+//! [`head`]: the commit that a work tree is on, read from git's files without running git.
 //!
-//! Knows no reftables: for a repository with them there is no answer. Agents can write all that
-//! is read here, so that each file is small, ordinary and no link, and nothing but a hash is
+//! Knows no reftables: for a repository with them there is no answer. Agents can write all of the
+//! files that it reads, so each has to be a small, ordinary file and no link, and only a hash is
 //! taken from it.
 
 use std::io::Read as _;

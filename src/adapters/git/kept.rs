@@ -1,9 +1,11 @@
-//! [`kept_settings`]: what of a user's own configuration of git holds in a throw-away repository.
+//! [`kept_settings`]: the part of a user's own git configuration that applies in a throw-away
+//! repository.
 //!
-//! A user's agents can write that configuration (`git config --global`), and a filter or a signature
-//! program that it names would be run by our process, which nobody takes for an agent. So git does not
-//! read it there ([`IGNORE_USERS`]); what says which files there are and what they hold is read once, and
-//! written down. What a system's administrator says (`/etc/gitconfig`) holds.
+//! A user's agents can write that configuration (`git config --global`), and a filter or signature
+//! program that it names would run below our process, which nobody takes for an agent. So git does
+//! not read it there ([`IGNORE_USERS`]); the settings that decide which files there are and what
+//! they contain are read once and written down. A system administrator's settings
+//! (`/etc/gitconfig`) apply.
 
 use std::collections::BTreeMap;
 use std::env;

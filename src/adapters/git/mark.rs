@@ -1,4 +1,4 @@
-//! The marks by which git recognizes a repository, read from the disk: asking git may be what fails.
+//! The marks by which git recognizes a repository, read from the disk: git may be what fails.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;

@@ -1,9 +1,9 @@
-//! Git from outside, through the `git` program: [`work_tree`] and [`difference`] read what a work tree
-//! has, [`anchor`] says where it stands in words that another clone understands, [`head`] reads a commit
+//! Git from outside, through the `git` program: [`work_tree`] and [`difference`] read a work tree,
+//! [`anchor`] describes its state in terms that another clone understands, [`head`] reads a commit
 //! without running git.
 //!
-//! A project's own configuration may name programs, so that its work tree is looked at through a
-//! throw-away repository of ours ([`own`]); every git has a deadline ([`command`]).
+//! A project's own configuration may name programs, so its work tree is read through a throw-away
+//! repository of ours ([`own`]); every git has a deadline ([`command`]).
 
 pub mod anchor;
 pub(in crate::adapters) mod command;

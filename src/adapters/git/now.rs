@@ -1,4 +1,4 @@
-//! [`GitNow`]: the repository of now, asked once for all capsules, and for no more than is needed.
+//! [`GitNow`]: the current repository, read once for all capsules, and only as far as needed.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;

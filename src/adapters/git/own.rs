@@ -1,5 +1,4 @@
-//! [`OwnRepository`]: a throw-away repository of our own, through which a project's work tree is
-//! looked at.
+//! [`OwnRepository`]: our own throw-away repository, through which a project's work tree is read.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};

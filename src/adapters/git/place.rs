@@ -1,4 +1,4 @@
-//! [`GitPlace`]: where a repository lies and what its work tree stands on, as one git says it.
+//! [`GitPlace`]: where a repository lies and what its work tree is on, by one run of git.
 
 use std::path::{Path, PathBuf};
 

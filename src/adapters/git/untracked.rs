@@ -1,9 +1,9 @@
-//! [`WorkDiff`]: what lies in a work tree otherwise than in the index of a throw-away repository, which
-//! is then to have it.
+//! [`WorkDiff`]: how a work tree differs from the index of a throw-away repository, which is then
+//! updated to match it.
 //!
-//! By names and digests alone, where nothing else is wanted: what the files hold is copied nowhere.
-//! A dump of some gigabytes would fill the disk at each look at a proposal, and for each file that
-//! changed two names would be made in the throw-away repository and removed again.
+//! By names and digests alone, if nothing else is needed: the contents of the files are not copied.
+//! A dump of some gigabytes would fill the disk each time a proposal is checked, and for each file
+//! that changed two names would be created in the throw-away repository and removed again.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;

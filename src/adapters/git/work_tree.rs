@@ -1,9 +1,9 @@
-//! Reading a work tree's state through the `git` program.
+//! Reads the state of a work tree through the `git` program.
 //!
-//! Agents can write a repository's own configuration, and git runs what stands there (file
-//! monitors, clean filters). So the tree is made in a throw-away repository of our own that only
-//! borrows the objects: nothing of the project's configuration is run, nothing is written into
-//! the project.
+//! Agents can write a repository's own configuration, and git runs programs that it names (file
+//! monitors, clean filters). So the tree is made in our own throw-away repository that only borrows
+//! the objects: no program of the project's configuration runs, and nothing is written into the
+//! project.
 
 use std::path::Path;
 

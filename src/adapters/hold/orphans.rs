@@ -1,8 +1,8 @@
-//! [`adopt_orphans`], [`release_orphans`] and [`adopts_orphans`]: what a hold that was killed leaves
-//! behind becomes this process's.
+//! [`adopt_orphans`], [`release_orphans`] and [`adopts_orphans`]: processes that a killed hold
+//! leaves behind become children of this process.
 //!
-//! Otherwise the first process of the system takes it, and nothing tells any more by whom it was
-//! begun. Only Linux has that.
+//! Otherwise the first process of the system takes them, and nothing shows any more who started
+//! them. Only Linux can do this.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

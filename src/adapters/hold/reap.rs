@@ -1,4 +1,4 @@
-//! [`ChildRecord`] and [`reap`]: ending what an owner or a hold that was killed left behind.
+//! [`ChildRecord`] and [`reap`]: end what a killed owner or a killed hold left behind.
 
 use std::thread;
 use std::time::Instant;

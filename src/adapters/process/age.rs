@@ -1,4 +1,4 @@
-//! [`age`]: for how long a process has been running.
+//! [`age`]: how long a process has been running.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! [`holder`] and [`is_held_by`]: which process is at the other end of a loopback connection.
+//! [`holder`] and [`is_held_by`]: the process at the other end of a loopback connection.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! [`inode`]: one TCP connection, looked up by the kernel itself. Its whole table (`/proc/net/tcp`)
-//! takes milliseconds to be printed, however few connections there are.
+//! [`inode`]: one TCP connection, looked up by the kernel itself. Printing its whole table
+//! (`/proc/net/tcp`) takes milliseconds, however few connections there are.
 
 use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
 use rustix::net::{

@@ -1,8 +1,9 @@
-//! [`before_tool`]: the hook that judges a call before Claude runs it (`facts/claude-code.md` §10.6).
+//! [`before_tool`]: the hook that judges a call before Claude runs it (`facts/claude-code.md`
+//! §10.6).
 //!
-//! It judges by what the operator trusts, which lies on the disk: a rule holds while no daemon runs,
-//! and where there is none Claude waits for nobody. A daemon that runs is told what begins, for who
-//! looks, and is not waited for longer than a person notices.
+//! It judges by what the operator trusts, which is read from the disk: a rule holds while no daemon
+//! runs, and then Claude waits for nobody. A running daemon is told what begins, for viewers, and
+//! is waited for no longer than a person would notice.
 
 use std::time::Duration;
 

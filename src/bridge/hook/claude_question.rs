@@ -1,5 +1,5 @@
-//! [`ClaudeQuestion`]: what Claude asks by its own tool `AskUserQuestion`, as far as one choice can
-//! answer it (`facts/claude-code.md` §12; the shape is Claude Code 2.1.330's own schema).
+//! [`ClaudeQuestion`]: what Claude asks with its own tool `AskUserQuestion`, as far as one choice
+//! can answer it (`facts/claude-code.md` §12; the shape is Claude Code 2.1.330's own schema).
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! [`ran`]: how a command of the shell ended that Claude ran.
+//! [`ran`]: how a shell command that Claude ran ended.
 
 use serde_json::Value;
 

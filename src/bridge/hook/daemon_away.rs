@@ -1,4 +1,4 @@
-//! [`DaemonAway`]: how long what Claude asks waits for the daemon and the deck to be back.
+//! [`DaemonAway`]: how long a request of Claude's waits for the daemon and the deck to return.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! [`PermissionAsk`]: what Claude asks the person before a tool, and the answer as its hook prints it
-//! (`facts/claude-code.md` §4, §10.1).
+//! [`PermissionAsk`]: what Claude asks the person before a tool runs, and the answer as its hook
+//! prints it (`facts/claude-code.md` §4, §10.1).
 //!
-//! Claude's own dialog is open meanwhile, and the first answer counts: a hook that waits stands in
-//! nobody's way.
+//! Claude's own dialog is open at the same time and the first answer counts, so a waiting hook
+//! blocks nobody.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -12,7 +12,7 @@ use super::claude_question::ClaudeQuestion;
 use crate::core::agent::Agent;
 use crate::core::cut_text::cut_apart;
 use crate::core::entry::{
-    ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, FileAct, FileChange,
+    ApprovalChoice, ApprovalKind, ApprovalRequest, AskedTool, ChoiceEffect, FileAct, FileChange,
     SUBJECT_CHARS_MAX, Wish,
 };
 use crate::core::policy::is_shell_tool;
@@ -147,7 +147,10 @@ impl PermissionAsk {
                 let subject = FileChange::of(act, path).to_string();
                 (ApprovalKind::FileChange, subject, change(&arguments))
             }
-            _ => (ApprovalKind::Tool, tool.to_owned(), in_words(&arguments)),
+            _ => {
+                let subject = AskedTool::Named(tool.to_owned()).to_string();
+                (ApprovalKind::Tool, subject, in_words(&arguments))
+            }
         };
         let offered = input
             .get("permission_suggestions")

@@ -193,7 +193,12 @@ async fn of_what_a_helper_of_claude_does_only_what_it_asks_the_person_is_told() 
 
 #[tokio::test]
 async fn what_may_be_heard_behind_its_answer_says_for_how_long_it_runs() {
-    for (event, says_so) in [("Notification", true), ("Stop", false)] {
+    for (event, says_so) in [
+        ("Notification", true),
+        ("StopFailure", true),
+        // Claude waits for it.
+        ("Stop", false),
+    ] {
         let place = Place::default();
         let daemon = FakeDaemon::start(&place, context("")).await;
         run_hook(&place, event, "{}").await;

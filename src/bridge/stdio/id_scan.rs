@@ -1,5 +1,5 @@
-//! [`IdScan`]: the id of a request that is too long to be held. Reads bytes one by one, and keeps
-//! no more of them than an id may have.
+//! [`IdScan`]: finds the id of a request that is too long to be kept. Reads byte by byte, and keeps
+//! no more bytes than an id may have.
 
 use serde_json::Value;
 

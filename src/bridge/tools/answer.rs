@@ -1,4 +1,4 @@
-//! [`ToolResult`]: what a tool gives back, before it is an MCP result.
+//! [`ToolResult`]: what a tool returns, before it becomes an MCP result.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};

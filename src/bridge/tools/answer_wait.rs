@@ -1,4 +1,4 @@
-//! [`AnswerWait`]: the wait for the answer to a question that is recorded.
+//! [`AnswerWait`]: the wait for the answer to a recorded question.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Arguments of a call: read into a type, or refused with a sentence that names the argument.
+//! Arguments of a call: parsed into a type, or refused with a sentence that names the argument.
 
 use std::borrow::Cow;
 

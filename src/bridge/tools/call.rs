@@ -1,4 +1,4 @@
-//! [`ToolCall`]: one call of a tool: who calls with what, and the way to the daemon.
+//! [`ToolCall`]: one call of a tool: the caller, the arguments, and the way to the daemon.
 
 use std::future::Future;
 

@@ -1,5 +1,5 @@
-//! `capsule`: the tasks that the work belongs to, to be read. Opening, closing and exporting one is
-//! the person's.
+//! `capsule`: reads the tasks that the work belongs to. Only the person opens, closes and exports
+//! one.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
-//! `read_context`: a page of the record, newest first to be asked for, oldest first in a page,
-//! with all open handoffs.
+//! `read_context`: a page of the record, newest page first, oldest entry first within a page, with
+//! all open handoffs.
 //!
-//! The daemon's cursor is opaque. What does not fit is asked for again with a smaller limit, so
-//! that a page always ends where the daemon's own cursor goes on. Of an entry that is too long for
-//! any page its beginning is shown, with the cursor that gives all of it in parts.
+//! The daemon's cursor is opaque. A page that does not fit is requested again with a smaller limit,
+//! so that a page always ends where the daemon's own cursor continues. Of an entry that is too long
+//! for any page the beginning is shown, with the cursor that gives all of it in parts.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! [`line()`] and [`handoff_line`]: what `read_context` has of an entry and of an open handoff, as text.
+//! [`line()`] and [`handoff_line`]: an entry and an open handoff as text, for `read_context`.
 
 use serde_json::Value;
 

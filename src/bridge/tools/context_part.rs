@@ -1,5 +1,5 @@
-//! [`part`]: a stretch of one entry, whole in as many as it takes; [`beginning`]: what a page has of an
-//! entry that is too long for it, with the way there.
+//! [`part`]: a stretch of one entry, which is given whole over several; [`beginning`]: what a page
+//! shows of an entry that is too long for it, with the way there.
 
 use serde_json::{Map, Value, json};
 

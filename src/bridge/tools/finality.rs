@@ -1,4 +1,4 @@
-//! `propose_final`: the work is done, says an agent. The operator decides, or the gates in mode
+//! `propose_final`: an agent says that the work is done. The operator decides, or the gates in mode
 //! `auto`.
 
 use serde::Deserialize;

@@ -1,5 +1,5 @@
-//! [`places_now`]: where findings of reviews stand in the work tree of now, as agents are told. A review
-//! names the line that its own commit had.
+//! [`places_now`]: where findings of reviews are in the current work tree, as agents are told. A
+//! review names the line in its own commit.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! `get_messages`, `wait_for_messages`, `wait_for_claude`, `ack_messages`: what waits for an
-//! agent. A body that is returned here is delivered; an acknowledged one is read.
+//! `get_messages`, `wait_for_messages`, `wait_for_claude`, `ack_messages`: an agent's waiting
+//! messages. A body that is returned here is delivered; an acknowledged one is read.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

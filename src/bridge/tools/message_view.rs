@@ -1,5 +1,5 @@
-//! [`MessageView`]: a page of messages as a tool's result shows it. The daemon has cut the page so
-//! that it fits; here nothing is left out.
+//! [`MessageView`]: a page of messages as a tool's result shows it. The daemon has cut the page to
+//! fit; nothing is left out here.
 
 use serde_json::{Map, Value, json};
 

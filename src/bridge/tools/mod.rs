@@ -1,7 +1,7 @@
 //! The tools of both agents, one file per family.
 //!
 //! Each family defines its schema and maps arguments to a `Command` and a `Reply` to an
-//! [`answer::ToolResult`]. What the arguments mean is decided by the daemon.
+//! [`answer::ToolResult`]. The daemon decides what the arguments mean.
 
 pub(super) mod answer;
 mod answer_wait;

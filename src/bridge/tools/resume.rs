@@ -1,7 +1,7 @@
-//! `read_context` with view `resume` or `instructions`: all that the record holds of the caller's
-//! work, or all of the project's rules that it does not read by itself, in pages.
+//! `read_context` with view `resume` or `instructions`, in pages: all that the record holds of the
+//! caller's work, or all of the project's rules that the caller does not read by itself.
 //!
-//! It is what an agent is given after a compaction, and what had no room in it.
+//! It is what an agent is given after a compaction, plus what did not fit into it.
 
 use serde_json::json;
 

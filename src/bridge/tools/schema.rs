@@ -1,5 +1,5 @@
-//! JSON schemas of arguments, written as short as they can be: both agents pay for every
-//! character of them in every request.
+//! JSON schemas of arguments, kept as short as possible: both agents pay for every character of
+//! them in every request.
 
 use serde_json::{Map, Value, json};
 

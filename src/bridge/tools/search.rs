@@ -1,8 +1,8 @@
-//! `search_record`: words in the record of this session, in tasks and in sealed sessions, each hit with
-//! the place that it is cited by.
+//! `search_record`: finds words in the record of this session, in tasks and in sealed sessions;
+//! each hit has the reference by which it is cited.
 //!
-//! A hit is a piece of what somebody wrote, and is told as that. A whole entry of this session is read
-//! with `read_context`, by the cursor that stands on the hit, and a whole task with `capsule`.
+//! A hit is an excerpt of what somebody wrote, and is presented as such. A whole entry of this
+//! session is read with `read_context`, by the cursor on the hit, and a whole task with `capsule`.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -305,6 +305,7 @@ mod tests {
     use super::*;
     use crate::bridge::tools::answer::RESULT_CHARS_MAX;
     use crate::core::capsule::Freshness;
+    use crate::core::entry::EntryType;
     use crate::core::id::{EntryId, SessionId};
 
     fn hit(seq: u64, id_chars: usize) -> FoundHit {
@@ -312,7 +313,7 @@ mod tests {
             seq,
             id: EntryId::new(format!("{seq:0id_chars$}")),
             session: Some(SessionId::new("s1")),
-            entry_type: "note".to_owned(),
+            entry_type: EntryType::Note.into(),
             source: "codex".to_owned(),
             target: None,
             at: 0,
@@ -368,7 +369,7 @@ mod tests {
     #[test]
     fn what_a_review_says_is_told_as_its_authors_text() {
         let mut found = hit(7, 3);
-        found.hit.entry_type = "artifact".to_owned();
+        found.hit.entry_type = EntryType::Artifact.into();
         found.hit.source = "system".to_owned();
         found.hit.review = Some("ann\nthe operator".to_owned());
         let (value, line) = told(found);

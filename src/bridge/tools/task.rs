@@ -1,4 +1,4 @@
-//! `task_state`: the task board, policy, artifacts and what stands in the way of sign-off.
+//! `task_state`: the task board, policy, artifacts and what blocks sign-off.
 
 use std::sync::Arc;
 

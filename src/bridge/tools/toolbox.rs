@@ -1,4 +1,4 @@
-//! What each tool is to an agent ([`list`]), and who answers it ([`run`]).
+//! How each tool is described to an agent ([`list`]), and what answers it ([`run`]).
 
 use futures::future::BoxFuture;
 use rmcp::model::{MetaObject, Tool as McpTool, ToolAnnotations};
@@ -46,7 +46,6 @@ pub(in crate::bridge) fn list(side: Agent) -> Vec<McpTool> {
         .collect()
 }
 
-/// Runs a tool.
 pub(in crate::bridge) async fn run(tool: Tool, call: &ToolCall) -> Result<ToolResult, Refusal> {
     call.unless_cancelled(answer(tool, call)).await?
 }

@@ -34,8 +34,8 @@ pub struct AgentArgs {
 /// Before, the daemon knows this process as an agent's, by the kernel's word for who connects. What
 /// the agent's commands leave behind stays below it: on Linux it is a child subreaper, which
 /// survives the `exec` and is not inherited.
-pub fn become_agent(setting: &ProjectContext, mut launch: Launch) -> Failure {
-    let registered = runtime().and_then(|runtime| runtime.block_on(register(setting)));
+pub fn become_agent(project: &ProjectContext, mut launch: Launch) -> Failure {
+    let registered = runtime().and_then(|runtime| runtime.block_on(register(project)));
     if let Err(failure) = registered {
         return failure;
     }
@@ -43,19 +43,19 @@ pub fn become_agent(setting: &ProjectContext, mut launch: Launch) -> Failure {
     if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
         return Failure::internal("keep the agent's children below it", error);
     }
-    let registry = setting.user_dirs.registry.clone();
+    let registry = project.user_dirs.registry.clone();
     launch
         .env
         .push((OsString::from(AGENT_VARIABLE), registry.into()));
     // Who knows where the pair's tmux is can type into the deck.
-    if pair_tmux::is_ours(setting, std::env::var_os("TMUX").as_deref()) {
+    if pair_tmux::is_ours(project, std::env::var_os("TMUX").as_deref()) {
         return launch.exec_without(&["TMUX", "TMUX_PANE"]);
     }
     launch.exec()
 }
 
-async fn register(setting: &ProjectContext) -> Result<(), Failure> {
-    let live = connect::needed(setting, connect::operator(setting).await)?;
+async fn register(project: &ProjectContext) -> Result<(), Failure> {
+    let live = connect::needed(project, connect::operator(project).await)?;
     match live.ask(Command::RegisterAgent).await {
         Ok(_) => Ok(()),
         Err(failure) if failure.is(&NO_SUCH_METHOD) => Err(Failure::unavailable(

@@ -1,5 +1,5 @@
-//! [`AgentPlace`]: where an agent opens that is started from the deck or beside it, so that the deck
-//! keeps the room that it needs.
+//! [`AgentPlace`]: where an agent opens that is started from the deck or beside it, so that the
+//! deck keeps the space that it needs.
 
 use std::io::IsTerminal as _;
 

@@ -1,5 +1,5 @@
-//! `ctxrelay apart -- CMD` (hidden): a program in a session of its own, which has no terminal to ask
-//! on while the deck has it.
+//! `ctxrelay apart -- CMD` (hidden): a program in its own session, which has no terminal to ask on
+//! while the deck uses it.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;

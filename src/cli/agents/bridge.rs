@@ -21,17 +21,17 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext) -> CliOutcome {
-    serve(&context.setting, Agent::Claude)
+    serve(&context.project, Agent::Claude)
 }
 
 /// Serves one agent until it goes. Never returns: a blocking read of standard input cannot be
 /// ended in another way.
-pub fn serve(setting: &ProjectContext, side: Agent) -> CliOutcome {
-    let log = logging::start(setting);
+pub fn serve(project: &ProjectContext, side: Agent) -> CliOutcome {
+    let log = logging::start(project);
     let role = Role::of(side);
     let ended = runtime()?.block_on(async {
-        let client = client(setting, role, parent(), Vec::new(), autostart(setting));
-        let pair = (side == Agent::Claude).then(|| setting.runtime_session.clone());
+        let client = client(project, role, parent(), Vec::new(), autostart(project));
+        let pair = (side == Agent::Claude).then(|| project.runtime_session.clone());
         stdio::serve(side, pair, client).await
     });
     tracing::info!(?ended, "the bridge ends");
@@ -41,30 +41,30 @@ pub fn serve(setting: &ProjectContext, side: Agent) -> CliOutcome {
 
 /// A client that redials for ever, for the processes that agents start.
 pub fn client(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     role: Role,
     agent_pid: Option<u32>,
     on_connect: Vec<Command>,
     autostart: Option<Autostart>,
 ) -> Client {
     connect(WebsocketOptions {
-        dial: project_dial(setting.dirs.clone(), role, autostart),
-        hello: setting.hello(role, agent_pid),
+        dial: project_dial(project.dirs.clone(), role, autostart),
+        hello: project.hello(role, agent_pid),
         on_connect,
     })
 }
 
 /// How a bridge starts a daemon: not below a worker, never one that the operator killed, and only
 /// where somebody has begun a project.
-fn autostart(setting: &ProjectContext) -> Option<Autostart> {
-    if setting.worker {
+fn autostart(project: &ProjectContext) -> Option<Autostart> {
+    if project.worker {
         return None;
     }
-    let program = setting.own_program.clone();
-    let mut autostart = Autostart::detached(program, &setting.dirs, setting.begun.clone());
+    let program = project.own_program.clone();
+    let mut autostart = Autostart::detached(program, &project.dirs, project.begun.clone());
     autostart.args.push("--unless-killed".into());
     // The daemon's registry is ours, whatever environment the agent has from a file of the project.
-    let registry = setting.user_dirs.registry.clone();
+    let registry = project.user_dirs.registry.clone();
     let name = "CONTEXTRELAY_REGISTRY_DIR";
     autostart.env.push((name.into(), registry.into()));
     Some(autostart)

@@ -18,26 +18,26 @@ use crate::wire::control::{CodexJoin, Command};
 const TOKEN_VARIABLE: &str = "CONTEXTRELAY_PROXY_TOKEN";
 
 pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
-    let setting = &context.setting;
+    let project = &context.project;
     check_arguments(&args.args)?;
     if args.dry_run {
-        let program = setting
+        let program = project
             .codex_program
             .find()
             .unwrap_or_else(|| "codex".into());
-        let (thread, port) = runtime()?.block_on(known(setting));
-        let launch = launch(setting, program, &thread, &port, "", args.args);
+        let (thread, port) = runtime()?.block_on(known(project));
+        let launch = launch(project, program, &thread, &port, "", args.args);
         return launch.show(&context.out, &[TOKEN_VARIABLE]);
     }
-    let program = setting.codex_program.find().ok_or_else(missing_codex)?;
+    let program = project.codex_program.find().ok_or_else(missing_codex)?;
     detach::ensure(context)?;
-    let join = wait_for(join(setting))?;
-    let path = setting.dirs.state_file(Secret::Proxy.file_name());
+    let join = wait_for(join(project))?;
+    let path = project.dirs.state_file(Secret::Proxy.file_name());
     let token =
-        read_token(&setting.dirs, Secret::Proxy).map_err(|error| unreadable(&path, &error))?;
+        read_token(&project.dirs, Secret::Proxy).map_err(|error| unreadable(&path, &error))?;
     let (thread, port) = (join.thread_id.as_str(), join.proxy_port.to_string());
-    let launch = launch(setting, program, thread, &port, &token, args.args);
-    Err(become_agent(setting, launch))
+    let launch = launch(project, program, thread, &port, &token, args.args);
+    Err(become_agent(project, launch))
 }
 
 /// Codex is started with `resume` and the pair's thread, and takes no second one.
@@ -59,10 +59,10 @@ fn check_arguments(user: &[OsString]) -> Result<(), Failure> {
 }
 
 /// What is known without starting anything.
-async fn known(setting: &ProjectContext) -> (String, String) {
+async fn known(project: &ProjectContext) -> (String, String) {
     let mut thread = None;
-    let mut port = setting.ports.map(|ports| ports.proxy);
-    if let DaemonFound::Live(live) = connect::control(setting).await
+    let mut port = project.ports.map(|ports| ports.proxy);
+    if let DaemonFound::Live(live) = connect::control(project).await
         && let Ok(status) = live.status().await
     {
         thread = status.agents.codex.thread_id.clone();
@@ -74,13 +74,13 @@ async fn known(setting: &ProjectContext) -> (String, String) {
     )
 }
 
-async fn join(setting: &ProjectContext) -> Result<CodexJoin, Failure> {
-    let live = connect::needed(setting, connect::control(setting).await)?;
+async fn join(project: &ProjectContext) -> Result<CodexJoin, Failure> {
+    let live = connect::needed(project, connect::control(project).await)?;
     live.ask_for(Command::EnsureCodex).await
 }
 
 fn launch(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     program: PathBuf,
     thread: &str,
     port: &str,
@@ -102,6 +102,6 @@ fn launch(
         program,
         args,
         env: vec![(TOKEN_VARIABLE.into(), token.into())],
-        cwd: Some(setting.dirs.root.clone()),
+        cwd: Some(project.dirs.root.clone()),
     }
 }

@@ -10,11 +10,11 @@ use crate::client::{Client, Dial, DialError, WebsocketOptions, connect};
 use crate::wire::control::{Command, Hello, Role};
 
 pub fn run(context: &CliContext) -> CliOutcome {
-    let log = logging::start(&context.setting);
+    let log = logging::start(&context.project);
     runtime()?.block_on(async {
         let claude = claude_pid();
         let on_connect = vec![Command::DoorbellAttach];
-        let client = bridge::client(&context.setting, Role::Hook, claude, on_connect, None);
+        let client = bridge::client(&context.project, Role::Hook, claude, on_connect, None);
         ring(client, claude).await;
     });
     drop(log);

@@ -34,15 +34,15 @@ pub struct Args {
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     // It runs at each of Claude's steps, and has nothing to say that nobody asked for.
-    let log = logging::is_asked_for().then(|| logging::start(&context.setting));
+    let log = logging::is_asked_for().then(|| logging::start(&context.project));
     if let Ok(runtime) = runtime() {
         runtime.block_on(async {
             let caller = caller(args);
-            let setting = &context.setting;
-            let client = || bridge::client(setting, Role::Hook, caller.pid, Vec::new(), None);
+            let project = &context.project;
+            let client = || bridge::client(project, Role::Hook, caller.pid, Vec::new(), None);
             let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
             if args.event == HookEvent::PreToolUse {
-                let trusted = trust::read(&setting.user_dirs, &setting.dirs.instance_id());
+                let trusted = trust::read(&project.user_dirs, &project.dirs.instance_id());
                 // What it may is not known then: the person is asked.
                 let rules = trusted.map_or_else(
                     |_| PolicyRules::all_asked(),

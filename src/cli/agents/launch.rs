@@ -1,5 +1,5 @@
-//! [`Launch`]: another program, about to take this process's place; and [`capture`], one that is
-//! run to its end for what it says.
+//! [`Launch`]: a program that is about to replace this process; [`capture`]: runs one to its end
+//! for its output.
 
 use std::ffi::OsString;
 use std::io::Read as _;

@@ -1,5 +1,5 @@
-//! What starts an agent, and what an agent starts: `ctxrelay claude` and `codex` with their panes, and
-//! the bridge, the hook, the doorbell and the status line.
+//! What starts an agent, and what an agent starts: `ctxrelay claude` and `codex` with their panes,
+//! and the bridge, the hook, the doorbell and the status line.
 
 pub(in crate::cli) mod agent;
 pub(in crate::cli) mod agent_place;

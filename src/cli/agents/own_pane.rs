@@ -1,4 +1,4 @@
-//! [`pane`]: our own program in a tmux pane; [`beside_us`], an agent's.
+//! [`pane`]: our own program in a tmux pane; [`beside_us`]: an agent in one.
 
 use std::ffi::OsString;
 
@@ -33,11 +33,11 @@ const PASSED_ON: [&str; 17] = [
 ];
 
 /// Our own program in this project.
-pub(in crate::cli) fn own(setting: &ProjectContext, verb: Option<&str>) -> Vec<OsString> {
+pub(in crate::cli) fn own(project: &ProjectContext, verb: Option<&str>) -> Vec<OsString> {
     let mut words = vec![
-        setting.own_program.clone().into_os_string(),
+        project.own_program.clone().into_os_string(),
         "--project".into(),
-        setting.dirs.root.clone().into_os_string(),
+        project.dirs.root.clone().into_os_string(),
     ];
     words.extend(verb.map(OsString::from));
     words
@@ -62,7 +62,7 @@ pub(in crate::cli) fn passed_on(var: impl Fn(&str) -> Option<OsString>) -> Vec<O
 
 /// A tmux command that opens a pane with our program in it.
 pub(in crate::cli) fn pane(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     env: &[OsString],
     verb: &[&str],
     target: Option<&str>,
@@ -74,17 +74,17 @@ pub(in crate::cli) fn pane(
             .into_iter()
             .flat_map(|target| ["-t".into(), target.into()]),
     );
-    words.extend(["-c".into(), as_format(&setting.dirs.root)]);
+    words.extend(["-c".into(), as_format(&project.dirs.root)]);
     words.extend(env.iter().cloned());
     // Several words are a program and its arguments; tmux gives them to no shell.
-    let command = own(setting, part.verb());
-    words.extend(kept(part, &setting.runtime_session, command));
+    let command = own(project, part.verb());
+    words.extend(kept(part, &project.runtime_session, command));
     words.into_iter().map(as_word).collect()
 }
 
 /// The arguments of `tmux` that open this agent beside our own pane.
 pub(in crate::cli) fn beside_us(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     agent: Agent,
     place: AgentPlace,
     var: impl Fn(&str) -> Option<OsString>,
@@ -94,7 +94,7 @@ pub(in crate::cli) fn beside_us(
         Agent::Codex => PairPart::Codex,
     };
     let verb = opening(place, agent.as_str());
-    pane(setting, &passed_on(var), &verb, None, part)
+    pane(project, &passed_on(var), &verb, None, part)
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn an_agent_that_is_started_from_the_deck_has_the_variables_of_the_pair() {
         let dir = tempfile::tempdir().unwrap();
-        let setting = resolve(Some(dir.path()), Named::Exactly, |name| {
+        let project = resolve(Some(dir.path()), Named::Exactly, |name| {
             (name == "HOME").then(|| "/tmp".into())
         })
         .unwrap();
@@ -113,7 +113,7 @@ mod tests {
             let is_set = name.starts_with("CONTEXTRELAY_") || name.starts_with("XDG_");
             is_set.then(|| "/elsewhere".into())
         };
-        let words = beside_us(&setting, Agent::Codex, AgentPlace::Right, env);
+        let words = beside_us(&project, Agent::Codex, AgentPlace::Right, env);
         let place = |word: &str| words.iter().position(|it| it == word);
         let state = place("CONTEXTRELAY_STATE_DIR=/elsewhere").unwrap();
         assert_eq!(words[state - 1], "-e");

@@ -1,4 +1,4 @@
-//! The pair's own tmux server, and what keeps a pane whose program has ended.
+//! The pair's own tmux server, and what keeps a pane open after its program has ended.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -47,8 +47,8 @@ fn of_pair(pair: &RuntimeSession) -> String {
 
 /// The socket of the pair's tmux server: in a folder that is private, beside the operator's, and
 /// not one that a tmux of the user's would look for.
-pub fn socket(setting: &ProjectContext) -> PathBuf {
-    let operator = operator_socket::place(&setting.user_dirs, &setting.dirs.instance_id());
+pub fn socket(project: &ProjectContext) -> PathBuf {
+    let operator = operator_socket::place(&project.user_dirs, &project.dirs.instance_id());
     operator.with_extension("tmux")
 }
 
@@ -126,7 +126,6 @@ impl PairPart {
 pub const PANES_FORMAT: &str =
     "#{pane_id} #{?#{||:#{@ctxrelay-ended},#{pane_dead}},ended,runs} #{pane_start_command}";
 
-/// A pane of the pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairPane {
     pub part: PairPart,
@@ -219,8 +218,8 @@ pub fn beside<'a>(
 }
 
 /// Whether `TMUX` names this server: `SOCKET,PROCESS,SESSION`.
-pub fn is_ours(setting: &ProjectContext, tmux: Option<&OsStr>) -> bool {
-    let socket = socket(setting);
+pub fn is_ours(project: &ProjectContext, tmux: Option<&OsStr>) -> bool {
+    let socket = socket(project);
     tmux.and_then(|tmux| tmux.as_bytes().strip_prefix(socket.as_os_str().as_bytes()))
         .is_some_and(|rest| rest.first() == Some(&b','))
 }

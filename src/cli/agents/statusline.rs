@@ -53,7 +53,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             has_monitors: true,
             is_judged: false,
         };
-        let client = bridge::client(&context.setting, Role::Hook, caller.pid, Vec::new(), None);
+        let client = bridge::client(&context.project, Role::Hook, caller.pid, Vec::new(), None);
         status_line(input, caller, columns(), client).await
     })
 }

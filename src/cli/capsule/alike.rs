@@ -1,4 +1,4 @@
-//! [`chosen`]: the person ticks what goes along with a task.
+//! [`chosen`]: the person ticks what a task takes along.
 
 use std::io::{IsTerminal as _, stdin};
 
@@ -21,7 +21,7 @@ pub(super) fn chosen(
     yes: bool,
     take: impl Fn(&FoundHit) -> Option<FoundText>,
 ) -> Result<Vec<FoundText>, Failure> {
-    let found = find_alike(&context.setting, &noted(context), words, take)?;
+    let found = find_alike(&context.project, &noted(context), words, take)?;
     if found.is_empty() {
         context.out.note("nothing was found that goes along");
         return Ok(found);
@@ -55,8 +55,8 @@ pub(super) fn goes_into(maker: &CapsuleMaker, hit: &FoundHit) -> Option<FoundTex
     let id = CapsuleId::new(hit.hit.id.as_str());
     let is_kept_only = hit.kind == FoundIn::Capsule && !maker.world.tasks.contains_key(&id);
     // A daemon of an earlier build does not say which of the system's are findings.
-    let is_systems =
-        hit.hit.entry_type == EntryType::Artifact.as_str() && hit.hit.source == "system";
+    let is_artifact = hit.hit.entry_type.known() == Some(&EntryType::Artifact);
+    let is_systems = is_artifact && hit.hit.source == "system";
     let is_ours = !hit.is_strangers() && !is_kept_only && !is_systems;
     (is_ours && maker.leads_to(hit)).then(|| found_text(hit))
 }

@@ -1,4 +1,4 @@
-//! [`apply`]: a capsule from elsewhere is kept, and the record tells of that.
+//! [`apply`]: keeps a capsule from elsewhere, and records that.
 
 use std::time::Duration;
 
@@ -39,14 +39,14 @@ pub(super) fn apply(
             task: id.clone(),
             digest: capsule.digest.clone(),
         },
-        runtime_session_id: Some(context.setting.runtime_session.clone()),
+        runtime_session_id: Some(context.project.runtime_session.clone()),
     });
     let own = maker.kept.read(CapsuleOwner::Project, id).ok().flatten();
     let own = own.and_then(|own| capsule::read(&own).ok());
     let is_own = own.is_some_and(|own| own.id == *id && maker.sessions.vouch_for(&own));
     wait_for(async {
         let live = operator::live(context, &command).await?;
-        let folder = context.setting.dirs.relay.join("capsules");
+        let folder = context.project.dirs.relay.join("capsules");
         let unwritable = |error| Failure::unwritable(&folder, error, "see that the disk has room");
         let _lock = maker.kept.lock_foreign().map_err(unwritable)?;
         // As it is since nobody else imports.
@@ -70,7 +70,7 @@ pub(super) fn apply(
         };
         let lost = [RefusalCode::Unanswered, RefusalCode::Protocol];
         if lost.iter().any(|code| failure.is(code)) {
-            failure = match is_recorded_now(&context.setting, capsule).await {
+            failure = match is_recorded_now(&context.project, capsule).await {
                 Some(true) => return Ok(true),
                 Some(false) => not_recorded(failure),
                 None => return Err(unclear(failure)),
@@ -94,14 +94,14 @@ fn is_recorded(world: &Snapshot, capsule: &Capsule) -> bool {
 }
 
 /// Whether the record tells of an import whose answer did not come; none where nobody can tell.
-async fn is_recorded_now(setting: &ProjectContext, capsule: &Capsule) -> Option<bool> {
+async fn is_recorded_now(project: &ProjectContext, capsule: &Capsule) -> Option<bool> {
     let end = Instant::now() + LOOK;
     loop {
-        let found = match connect::control(setting).await {
+        let found = match connect::control(project).await {
             DaemonFound::Live(live) => live.snapshot().await,
             // What it took is on the disk by now, or nowhere.
             DaemonFound::Nobody => {
-                let world = disk::snapshot(setting).ok()?;
+                let world = disk::snapshot(project).ok()?;
                 return Some(is_recorded(&world, capsule));
             }
             DaemonFound::Unfit(_) => return None,

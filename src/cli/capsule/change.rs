@@ -1,4 +1,4 @@
-//! The operator's word on tasks: `new`, `use`, `close`, `reopen`.
+//! The operator's changes to tasks: `new`, `use`, `close`, `reopen`.
 
 use std::io::{IsTerminal as _, stdin, stdout};
 
@@ -29,7 +29,7 @@ pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
         None => Vec::new(),
         // Before it is open: what is left at the question has opened nothing.
         Some(words) => {
-            let maker = CapsuleMaker::open(&context.setting)?;
+            let maker = CapsuleMaker::open(&context.project)?;
             chosen(context, words, args.yes, |hit| goes_into(&maker, hit))?
         }
     };
@@ -133,7 +133,7 @@ pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {
     };
     let changed = change(context, wish).map_err(|failure| of_elsewhere(context, &task, failure))?;
     // As it is now it stays: the work tree goes on without it.
-    let kept = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand);
+    let kept = CapsuleMaker::open_ahead(&context.project, GitNeed::Stand);
     match kept.and_then(|maker| maker.keep_closed(&changed.id)) {
         Ok(kept) => record_kept(context, &changed.id, kept),
         // Nothing takes the close back.
@@ -157,11 +157,11 @@ pub(super) fn reopen(context: &CliContext, name: &str) -> CliOutcome {
 
 /// The list shows tasks too of which the record of now knows nothing (any more).
 fn of_sealed(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failure {
-    let kept = Capsules::of(&context.setting.dirs);
+    let kept = Capsules::of(&context.project.dirs);
     if !failure.is(&RefusalCode::NotFound) || !kept.has(CapsuleOwner::Project, task) {
         return of_elsewhere(context, task, failure);
     }
-    let is_of_this = CapsuleMaker::open(&context.setting).is_ok_and(|maker| {
+    let is_of_this = CapsuleMaker::open(&context.project).is_ok_and(|maker| {
         let made = maker.named(task.as_str());
         made.is_ok_and(|made| {
             made.owner == CapsuleOwner::Project
@@ -181,7 +181,7 @@ fn of_sealed(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failur
 
 /// The list shows tasks too that were brought from elsewhere, and those of sealed sessions.
 fn of_elsewhere(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failure {
-    let kept = Capsules::of(&context.setting.dirs);
+    let kept = Capsules::of(&context.project.dirs);
     if !failure.is(&RefusalCode::NotFound) {
         return failure;
     }
@@ -228,7 +228,7 @@ fn edited(context: &CliContext, task: &CapsuleId) -> Result<Option<TaskChanged>,
     let changing = Changing::open(context)?;
     let open = changing.check_open(task);
     open.map_err(|failure| of_elsewhere(context, task, failure))?;
-    let made = CapsuleMaker::open(&context.setting)?.named(task.as_str())?;
+    let made = CapsuleMaker::open(&context.project)?.named(task.as_str())?;
     let before = CapsuleDraft::of(&made.capsule);
     let text = before.text();
     let mut editor = Editor::open(&command, &text)
@@ -277,7 +277,7 @@ pub(super) fn change(context: &CliContext, change: TaskChange) -> Result<TaskCha
 fn command(context: &CliContext, change: TaskChange) -> Command {
     Command::ChangeTask(TaskParams {
         change,
-        runtime_session_id: Some(context.setting.runtime_session.clone()),
+        runtime_session_id: Some(context.project.runtime_session.clone()),
     })
 }
 
@@ -370,7 +370,7 @@ fn named(context: &CliContext, name: &str) -> Result<CapsuleId, Failure> {
     if CapsuleId::is_well_formed(name) {
         return Ok(CapsuleId::new(name));
     }
-    CapsuleMaker::open(&context.setting)?.id_of(name)
+    CapsuleMaker::open(&context.project)?.id_of(name)
 }
 
 fn told(context: &CliContext, changed: &TaskChanged, said: &str) -> CliOutcome {

@@ -1,4 +1,4 @@
-//! `ctxrelay capsule check`: whether what a capsule says of the work tree is still so.
+//! `ctxrelay capsule check`: whether what a capsule says of the work tree still holds.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use crate::wire::capsule::{check_lines, uncited};
 const NAMED_MAX: usize = 3;
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
-    let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Tree)?;
+    let maker = CapsuleMaker::open_ahead(&context.project, GitNeed::Tree)?;
     let id = maker.id_of(name)?;
     let made = maker.last_kept(&id)?;
     let bad = check_lines(&made.capsule).err();

@@ -41,7 +41,7 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     if let Some(refusal) = operator::own_refusal() {
         return Err(refusal);
     }
-    let mut maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
+    let mut maker = CapsuleMaker::open_ahead(&context.project, GitNeed::Stand)?;
     maker.check_to_go_out()?;
     // While git is asked.
     let changing = Changing::open(context)?;
@@ -53,7 +53,7 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     let made = with_along(&maker, &plain, along)?;
     maker.now.let_git_go();
     let made = made.as_ref().unwrap_or(&plain);
-    let dirs = &context.setting.dirs;
+    let dirs = &context.project.dirs;
     let path = args.output.clone();
     let path = path.unwrap_or_else(|| {
         let folder = dirs.root.ancestors().nth(levels_out(&dirs.root));

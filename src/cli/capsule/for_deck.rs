@@ -1,4 +1,4 @@
-//! What the deck reads of tasks, and writes of them: as `list`, `show`, `export` and `handoff` do.
+//! What the deck reads and writes of tasks, as `list`, `show`, `export` and `handoff` do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,15 +32,14 @@ use crate::wire::control::{ProgramCode, TaskChange};
 /// look at a large work tree would never end.
 const GIT_WAIT: Duration = Duration::from_secs(20);
 
-/// Of this project.
-pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
-    let of = || setting.clone();
+pub(in crate::cli) fn access(project: &ProjectContext) -> CapsuleAccess {
+    let of = || project.clone();
     let (list, read, export, like) = (of(), of(), of(), of());
     let (hand, tell, keep, before) = (of(), of(), of(), of());
     // Hints name options of the commands.
     let said = |failure: Failure| failure.message;
     CapsuleAccess {
-        runtime_session: setting.runtime_session.clone(),
+        runtime_session: project.runtime_session.clone(),
         list: Arc::new(move || rows(&list).map_err(said)),
         read: Arc::new(move |id| view(&read, id).map_err(said)),
         export: Arc::new(move |id, file, along, record| {
@@ -54,8 +53,8 @@ pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
     }
 }
 
-fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
-    let maker = CapsuleMaker::open(setting)?;
+fn rows(project: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
+    let maker = CapsuleMaker::open(project)?;
     let mut places = maker.places();
     let total = places.len() as u64;
     places.truncate(LISTED as usize);
@@ -63,7 +62,7 @@ fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
     maker.ask_git_ahead(ids, GitDeadline::within(GIT_WAIT));
     let ids = places.into_iter().map(|place| place.id);
     let rows = ids.map(|id| match maker.freshness(&id) {
-        Ok((made, freshness)) => row(&maker, setting, &maker.shown(made), freshness),
+        Ok((made, freshness)) => row(&maker, project, &maker.shown(made), freshness),
         Err(failure) => ui::CapsuleLine {
             id: id.to_string(),
             broken: Some(failure.message),
@@ -76,12 +75,12 @@ fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
 
 fn row(
     maker: &CapsuleMaker,
-    setting: &ProjectContext,
+    project: &ProjectContext,
     made: &MadeCapsule,
     freshness: Freshness,
 ) -> ui::CapsuleLine {
     let capsule = &made.capsule;
-    let current = maker.world.current_task(&setting.runtime_session);
+    let current = maker.world.current_task(&project.runtime_session);
     ui::CapsuleLine {
         id: capsule.id.to_string(),
         title: capsule.title.clone(),
@@ -91,7 +90,7 @@ fn row(
         standing: standing(freshness),
         file: format!(
             "{}{}",
-            "../".repeat(levels_out(&setting.dirs.root)),
+            "../".repeat(levels_out(&project.dirs.root)),
             file_name(capsule).display()
         ),
         bytes: made.bytes.len() as u64,
@@ -100,8 +99,8 @@ fn row(
     }
 }
 
-fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> {
-    let maker = CapsuleMaker::open(setting)?;
+fn view(project: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> {
+    let maker = CapsuleMaker::open(project)?;
     let named = maker.id_of(id)?;
     maker.ask_git_ahead([named].iter(), GitDeadline::within(GIT_WAIT));
     let mut made = maker.named(id)?;
@@ -114,7 +113,7 @@ fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> 
     let parts = parts.chain(sections(&made));
     let origin = &made.capsule.origin;
     Ok(ui::CapsuleView {
-        row: row(&maker, setting, &made, stands.freshness),
+        row: row(&maker, project, &made, stands.freshness),
         why: why(&stands),
         parts: parts
             .map(|(title, rows)| ui::CapsulePart {
@@ -132,7 +131,7 @@ fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> 
 }
 
 fn exported(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     id: &str,
     file: &str,
     along: ui::CapsuleAlong,
@@ -141,7 +140,7 @@ fn exported(
     if let Some(refusal) = operator::own_refusal() {
         return Err(refusal);
     }
-    let maker = CapsuleMaker::open_ahead(setting, GitNeed::Stand)?;
+    let maker = CapsuleMaker::open_ahead(project, GitNeed::Stand)?;
     maker.check_to_go_out()?;
     let plain = maker.named(id)?;
     let along = Along {
@@ -151,9 +150,9 @@ fn exported(
     let made = with_along(&maker, &plain, along)?;
     let made = made.as_ref().unwrap_or(&plain);
     let export = export_of(&maker, &plain, made);
-    let file_path = setting.dirs.root.join(file);
+    let file_path = project.dirs.root.join(file);
     let mut kept = Ok(None);
-    write(&setting.dirs, made, &file_path, false, || {
+    write(&project.dirs, made, &file_path, false, || {
         record(export).map_err(|why| {
             let message = format!("the export cannot be recorded, and nothing went out: {why}");
             Failure::unavailable(ProgramCode::NotRecorded, message, "see `ctxrelay doctor`")
@@ -170,27 +169,27 @@ fn exported(
 }
 
 /// What the person may have go along, as `handoff --hydrate` has it.
-fn alike(setting: &ProjectContext, id: &str) -> Result<Vec<FoundText>, Failure> {
-    let maker = CapsuleMaker::open(setting)?;
+fn alike(project: &ProjectContext, id: &str) -> Result<Vec<FoundText>, Failure> {
+    let maker = CapsuleMaker::open(project)?;
     let made = maker.shown(maker.named(id)?);
-    find_alike(setting, &|_| (), &made.capsule.title, |hit| {
+    find_alike(project, &|_| (), &made.capsule.title, |hit| {
         goes_along(&maker, &made.capsule, hit)
     })
 }
 
 /// What a task may begin with, as `new --like` has it.
-fn said_before(setting: &ProjectContext, words: &str) -> Result<Vec<FoundText>, Failure> {
-    let maker = CapsuleMaker::open(setting)?;
-    find_alike(setting, &|_| (), words, |hit| goes_into(&maker, hit))
+fn said_before(project: &ProjectContext, words: &str) -> Result<Vec<FoundText>, Failure> {
+    let maker = CapsuleMaker::open(project)?;
+    find_alike(project, &|_| (), words, |hit| goes_into(&maker, hit))
 }
 
 fn handoff(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     id: &str,
     to: Agent,
     found: &[FoundText],
 ) -> Result<HandedTask, Failure> {
-    let maker = CapsuleMaker::open(setting)?;
+    let maker = CapsuleMaker::open(project)?;
     maker.check_to_go_out()?;
     let mut made = maker.named(id)?;
     let stands = maker.stands_with_last(&mut made);
@@ -202,8 +201,8 @@ fn handoff(
     let rendering = rendered(&stands, &made, target, found);
     let params = as_handoff(None, to, &made.capsule, &rendering);
     let keeping = maker.keeping(&made);
-    let setting = setting.clone();
-    let keep = move || keeping.map_or(Ok(None), |keeping| keeping.keep_open(&setting));
+    let project = project.clone();
+    let keep = move || keeping.map_or(Ok(None), |keeping| keeping.keep_open(&project));
     Ok(HandedTask {
         params,
         remarks: made.remarks,
@@ -213,11 +212,11 @@ fn handoff(
 
 /// For somebody who is no agent of the pair.
 fn told(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     id: &str,
     to: ui::CapsuleReader,
 ) -> Result<(String, Vec<String>), Failure> {
-    let maker = CapsuleMaker::open(setting)?;
+    let maker = CapsuleMaker::open(project)?;
     maker.check_to_go_out()?;
     let mut made = maker.named(id)?;
     let stands = maker.stands_with_last(&mut made);
@@ -247,7 +246,7 @@ fn rendered(
     Rendering::of(&made.capsule, terms)
 }
 
-fn kept(setting: &ProjectContext, id: &str) -> Result<Option<String>, Failure> {
-    let maker = CapsuleMaker::open(setting)?;
+fn kept(project: &ProjectContext, id: &str) -> Result<Option<String>, Failure> {
+    let maker = CapsuleMaker::open(project)?;
     maker.keep_closed(&maker.id_of(id)?)
 }

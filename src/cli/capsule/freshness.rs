@@ -1,4 +1,4 @@
-//! How capsules stand to the work tree of now, as it is told.
+//! How capsules compare with the current work tree, in words.
 
 use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::adapters::git::deadline::GitDeadline;

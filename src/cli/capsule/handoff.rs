@@ -1,4 +1,4 @@
-//! `ctxrelay capsule handoff`: a task as a text for somebody who goes on with it.
+//! `ctxrelay capsule handoff`: a task as a text for somebody who continues it.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ fn budget(text: &str) -> Result<usize, String> {
 }
 
 pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
-    let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
+    let maker = CapsuleMaker::open_ahead(&context.project, GitNeed::Stand)?;
     // What is printed goes out too: it is made for somebody else.
     maker.check_to_go_out()?;
     let mut made = maker.named(&args.id)?;
@@ -132,14 +132,14 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
     if sent.as_ref().is_some_and(|sent| !sent.duplicate) {
         // The person may have looked at what goes along for long.
         let keeping = maker.keeping(&made);
-        match keeping.map_or(Ok(None), |keeping| keeping.keep_open(&context.setting)) {
+        match keeping.map_or(Ok(None), |keeping| keeping.keep_open(&context.project)) {
             Ok(kept) => record_kept(context, &made.capsule.id, kept),
             Err(failure) => context.out.note(&failure.message),
         }
     }
     if let Some(path) = &args.output {
-        make_folder(&context.setting.dirs, path)?;
-        let destination = Destination::open(&context.setting.dirs, path, args.force)?;
+        make_folder(&context.project.dirs, path)?;
+        let destination = Destination::open(&context.project.dirs, path, args.force)?;
         let written = destination.file().write_all(rendering.text.as_bytes());
         written.map_err(|error| Failure::unwritable(path, error, "see that the disk has room"))?;
         destination.keep()?;

@@ -1,7 +1,7 @@
-//! `ctxrelay capsule import`: a capsule from elsewhere is checked, shown, and with `--apply` kept.
+//! `ctxrelay capsule import`: checks and shows a capsule from elsewhere, and keeps it with
+//! `--apply`.
 //!
-//! Nothing in it is run or believed, and nothing but its file and one entry of the record comes of
-//! it.
+//! Nothing in it is run or believed; the import leaves only its file and one entry of the record.
 
 use std::path::{Path, PathBuf};
 
@@ -109,8 +109,8 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     };
     let maker = match args.apply {
         // What it puts in makes another tree.
-        true => CapsuleMaker::open(&context.setting)?,
-        false => CapsuleMaker::open_ahead(&context.setting, GitNeed::Tree)?,
+        true => CapsuleMaker::open(&context.project)?,
+        false => CapsuleMaker::open_ahead(&context.project, GitNeed::Tree)?,
     };
     let vouched = match &args.ledger {
         // Of an own task all the rest of a long record need not be read for that.

@@ -1,5 +1,4 @@
-//! What is kept of a task: as it stands when it is closed or goes out, which it is held against from
-//! then on.
+//! Keeps a copy of a task when it is closed or exported; from then on the task is compared with it.
 
 use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::cli::connection::record_now::RecordNow;
@@ -116,9 +115,9 @@ impl Keeping {
     /// # Errors
     ///
     /// When the disk does not take it, or neither the daemon nor the disk tells of the task.
-    pub(super) fn keep_open(self, setting: &ProjectContext) -> Result<Option<String>, Failure> {
+    pub(super) fn keep_open(self, project: &ProjectContext) -> Result<Option<String>, Failure> {
         if self.is_open {
-            let now = RecordNow::open(setting)?;
+            let now = RecordNow::open(project)?;
             let task = now.world().tasks.get(&self.id);
             if !task.is_some_and(TaskSnapshot::is_open) {
                 return Ok(None);

@@ -18,8 +18,8 @@ use crate::store::capsules::{CapsuleOwner, ListPlace};
 const TITLE_CHARS: usize = 60;
 
 pub(super) fn run(context: &CliContext, args: &CapsuleListArgs) -> CliOutcome {
-    let maker = CapsuleMaker::open(&context.setting)?;
-    let current = maker.world.current_task(&context.setting.runtime_session);
+    let maker = CapsuleMaker::open(&context.project)?;
+    let current = maker.world.current_task(&context.project.runtime_session);
     let current = current.map(|task| task.id.clone());
     let mut places = maker.places();
     let total = places.len();

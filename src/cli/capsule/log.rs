@@ -24,7 +24,7 @@ const PAGE: usize = 500;
 const TEXT_CHARS: usize = 90;
 
 pub(super) fn run(context: &CliContext, args: &LogArgs) -> CliOutcome {
-    let id = CapsuleMaker::open(&context.setting)?.id_of(&args.id)?;
+    let id = CapsuleMaker::open(&context.project)?.id_of(&args.id)?;
     let limit = match args.all {
         true => usize::MAX,
         false => args.limit as usize,
@@ -106,7 +106,7 @@ impl TaskLog {
             total: 0,
             heard: HashSet::new(),
         };
-        let Some(current) = disk::current_reading(&context.setting)? else {
+        let Some(current) = disk::current_reading(&context.project)? else {
             return Ok(log);
         };
         let opened = match current.snapshot().tasks.get(&log.id) {
@@ -125,7 +125,7 @@ impl TaskLog {
             return Ok(log);
         }
         let mut sessions = Vec::new();
-        for reached in WayBack::new(&context.setting.dirs, current.snapshot()) {
+        for reached in WayBack::new(&context.project.dirs, current.snapshot()) {
             match reached {
                 Ok(reached) => sessions.push(reached),
                 Err(session) => {

@@ -1,8 +1,8 @@
-//! [`CapsuleMaker`]: the capsules of this project, made and kept.
+//! [`CapsuleMaker`]: makes and keeps the capsules of this project.
 //!
-//! Agents can write where they are kept. A kept file of the project's own is taken only where the
-//! record, or a session that it leads back to, tells its digest; one from elsewhere only as it was
-//! imported.
+//! Agents can write to the folder in which they are kept. A kept file of the project's own is used
+//! only if the record, or a session that it leads back to, has its digest; a file from elsewhere
+//! only if it is unchanged since its import.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -58,35 +58,35 @@ pub(in crate::cli) struct CapsuleMaker {
 
 impl CapsuleMaker {
     /// Of this project, as it is now.
-    pub(in crate::cli) fn open(setting: &ProjectContext) -> Result<Self, Failure> {
-        Self::open_by(setting, &Dialed::dial(setting)?)
+    pub(in crate::cli) fn open(project: &ProjectContext) -> Result<Self, Failure> {
+        Self::open_by(project, &Dialed::dial(project)?)
     }
 
     /// As [`Self::open`], by the daemon that was looked for before.
     pub(in crate::cli) fn open_by(
-        setting: &ProjectContext,
+        project: &ProjectContext,
         dialed: &Rc<Dialed>,
     ) -> Result<Self, Failure> {
-        Self::open_with(setting, dialed, None)
+        Self::open_with(project, dialed, None)
     }
 
     /// As [`Self::open`], for what certainly needs the repository: git is asked while the record is
     /// read.
-    pub(super) fn open_ahead(setting: &ProjectContext, need: GitNeed) -> Result<Self, Failure> {
-        let root = setting.dirs.root.clone();
+    pub(super) fn open_ahead(project: &ProjectContext, need: GitNeed) -> Result<Self, Failure> {
+        let root = project.dirs.root.clone();
         let ahead = GitAhead::start(root, need, GitDeadline::NONE);
-        Self::open_with(setting, &Dialed::dial(setting)?, Some(ahead))
+        Self::open_with(project, &Dialed::dial(project)?, Some(ahead))
     }
 
     fn open_with(
-        setting: &ProjectContext,
+        project: &ProjectContext,
         dialed: &Rc<Dialed>,
         ahead: Option<GitAhead>,
     ) -> Result<Self, Failure> {
-        let record = Rc::new(RecordNow::open_by(setting, dialed)?);
+        let record = Rc::new(RecordNow::open_by(project, dialed)?);
         let world = Arc::clone(record.world());
         let path = record.path().to_owned();
-        let loaded = config::load(&setting.dirs, &setting.user_dirs);
+        let loaded = config::load(&project.dirs, &project.user_dirs);
         let gates = loaded.config.gates_in_force();
         let masking = Masking::of(&loaded);
         let redactor = Arc::new(masking.redactor());
@@ -95,7 +95,7 @@ impl CapsuleMaker {
             thread::spawn(move || redactor.compile());
         }
         let now = CapsulesNow::new(
-            setting.dirs.root.clone(),
+            project.dirs.root.clone(),
             Arc::clone(&world),
             gates,
             redactor,
@@ -110,9 +110,9 @@ impl CapsuleMaker {
         let blobs = Blobs::of_ledger(&path);
         let now = now.with_whole(move |sha256| blobs.get(sha256).ok());
         Ok(Self {
-            sessions: KeptSessions::new(setting.dirs.clone(), &world, path),
+            sessions: KeptSessions::new(project.dirs.clone(), &world, path),
             world,
-            kept: Capsules::of(&setting.dirs),
+            kept: Capsules::of(&project.dirs),
             now,
             record,
             masking,

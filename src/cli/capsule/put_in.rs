@@ -1,5 +1,5 @@
-//! [`ImportedPatch`]: the changes that came with a capsule, held against the work tree and put in
-//! after a word of the operator's.
+//! [`ImportedPatch`]: the changes that came with a capsule, compared with the work tree, and
+//! applied after the operator has agreed.
 
 use serde_json::{Value, json};
 

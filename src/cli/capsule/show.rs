@@ -1,4 +1,4 @@
-//! `ctxrelay capsule show`: one task, as its capsule says it.
+//! `ctxrelay capsule show`: one task, as its capsule has it.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::core::told_path::told_path;
 use crate::store::capsules::CapsuleOwner;
 
 pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
-    let maker = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand)?;
+    let maker = CapsuleMaker::open_ahead(&context.project, GitNeed::Stand)?;
     let mut made = maker.named(name)?;
     let stands = maker.compare_last(&mut made);
     made.remarks.extend(maker.masking_remark());

@@ -27,7 +27,8 @@ pub(super) enum Vouched {
     NoRecord,
     /// A record of that name is here, and this project's own does not lead back to it.
     Apart,
-    /// They stand in a part of this project's own record that is somebody else's word.
+    /// They are somebody else's word: they stand in such a part of this project's own record, or a
+    /// compaction carried them on from one.
     Foreign,
     /// A record of that name is here, and does not verify or does not have them.
     NotThere,
@@ -45,17 +46,10 @@ impl Vouched {
         capsule: &Capsule,
         ledger: Option<&Path>,
     ) -> Result<Self, Failure> {
-        let mut by_session: BTreeMap<SessionId, BTreeSet<(Seq, &[u8])>> = BTreeMap::new();
-        for text in &capsule.origin.lines {
-            if let Ok(parsed) = line::parse(text.as_bytes()) {
-                let entry = parsed.entry;
-                let lines = by_session.entry(entry.session_id).or_default();
-                lines.insert((entry.seq, text.as_bytes()));
-            }
-        }
-        if by_session.is_empty() {
-            return Ok(Self::NoLines);
-        }
+        let by_session = match cited(&capsule.origin.lines) {
+            Ok(lines) => lines,
+            Err(why) => return Ok(why),
+        };
         for (session, lines) in by_session {
             let (place, foreign_through) = match ledger {
                 Some(path) => (CitedPlace::Record(path.to_owned()), Seq(0)),
@@ -99,11 +93,37 @@ impl Vouched {
                  is not as it was sealed"
             }
             Self::Foreign => {
-                "the cited lines stand in a part of the record that was not written here: nothing \
+                "cited lines are of a part of the record that was not written here: nothing \
                  outside of the project vouches for it"
             }
             Self::NotThere => "the record does not verify, or does not have the cited lines",
         }
+    }
+}
+
+/// Lines of a session, each with its number there.
+type CitedLines<'a> = BTreeSet<(Seq, &'a [u8])>;
+
+/// The lines that are cited with their text, by session.
+///
+/// # Errors
+///
+/// With what is known already, whatever record has them.
+fn cited(lines: &[String]) -> Result<BTreeMap<SessionId, CitedLines<'_>>, Vouched> {
+    let mut by_session: BTreeMap<SessionId, CitedLines<'_>> = BTreeMap::new();
+    for text in lines {
+        if let Ok(parsed) = line::parse(text.as_bytes()) {
+            let entry = parsed.entry;
+            if entry.is_carried_foreign() {
+                return Err(Vouched::Foreign);
+            }
+            let lines = by_session.entry(entry.session_id).or_default();
+            lines.insert((entry.seq, text.as_bytes()));
+        }
+    }
+    match by_session.is_empty() {
+        true => Err(Vouched::NoLines),
+        false => Ok(by_session),
     }
 }
 
@@ -130,7 +150,7 @@ fn own(
     world: &Snapshot,
     session: &SessionId,
 ) -> Result<(CitedPlace, Seq), Vouched> {
-    let dirs = &context.setting.dirs;
+    let dirs = &context.project.dirs;
     let file = disk::session_file(dirs, session.as_str());
     let file = file.map_err(|_| Vouched::NoRecord)?;
     if world.session_id.as_ref() == Some(session) {
@@ -145,7 +165,7 @@ fn own(
 fn has_all(
     context: &CliContext,
     place: &CitedPlace,
-    lines: &BTreeSet<(Seq, &[u8])>,
+    lines: &CitedLines<'_>,
 ) -> Result<bool, Failure> {
     let mut found = 0;
     let unreadable = |error| disk::unreadable(place.path(), &error);
@@ -160,7 +180,7 @@ fn has_all(
             return Ok(found == lines.len());
         }
     };
-    let outside = disk::outside_head(&context.setting)?;
+    let outside = disk::outside_head(&context.project)?;
     let report = ledger::verify_with(path, outside.as_ref(), |_, entry| {
         // No two entries of a file have one number.
         found += usize::from(entry.is_some_and(|entry| lines.contains(&entry)));
@@ -168,4 +188,35 @@ fn has_all(
     let report = report.map_err(unreadable)?;
     let is_whole = report.first_bad.is_none() && !report.has_foreign_lines();
     Ok(is_whole && found == lines.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::agent::Party;
+    use crate::core::entry::{CarriedEntry, Entry, EntryKind, NoteKind};
+    use crate::wire::line::serialize;
+
+    fn line(carried: Option<CarriedEntry>) -> String {
+        let note = EntryKind::from(NoteKind::Goal);
+        let entry = Entry {
+            session_id: SessionId::new("session_2"),
+            carried,
+            ..Entry::new(Party::Human, note)
+        };
+        serde_json::to_string(&serialize(&entry)).unwrap()
+    }
+
+    #[test]
+    fn nothing_vouches_for_what_a_compaction_carried_on_as_somebody_elses_word() {
+        let first = || CarriedEntry::of(SessionId::new("session_1"), Seq(7));
+        let [own, carried] = [None, Some(first())].map(line);
+        assert!(cited(&[own.clone(), carried]).is_ok());
+        let foreign = line(Some(CarriedEntry {
+            foreign: true,
+            ..first()
+        }));
+        assert_eq!(cited(&[own, foreign]), Err(Vouched::Foreign));
+        assert_eq!(cited(&[]), Err(Vouched::NoLines));
+    }
 }

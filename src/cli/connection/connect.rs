@@ -1,7 +1,7 @@
 //! [`runtime`], [`control`] and [`operator`]: the ways to a running daemon.
 //!
-//! A verb asks once and goes: the first failed attempt to connect is its answer, where the
-//! agents' clients redial for ever.
+//! A verb tries once: the first failed attempt to connect is its answer, where the agents' clients
+//! redial for ever.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -114,17 +114,17 @@ pub fn wait_for<T>(asked: impl Future<Output = Result<T, Failure>>) -> Result<T,
 }
 
 /// Looks for the project's daemon on its control port. Never starts one.
-pub async fn control(setting: &ProjectContext) -> DaemonFound {
+pub async fn control(project: &ProjectContext) -> DaemonFound {
     // Without this the dial would be asked in vain, and its reason is none for a person.
-    if Published::read(&setting.dirs).is_none() {
+    if Published::read(&project.dirs).is_none() {
         return DaemonFound::Nobody;
     }
-    first_attempt(setting, project_dial(setting.dirs.clone(), Role::Cli, None)).await
+    first_attempt(project, project_dial(project.dirs.clone(), Role::Cli, None)).await
 }
 
 /// Looks for the project's daemon on the operator's socket.
-pub async fn operator(setting: &ProjectContext) -> DaemonFound {
-    first_attempt(setting, operator_dial(&setting.user_dirs, &setting.dirs)).await
+pub async fn operator(project: &ProjectContext) -> DaemonFound {
+    first_attempt(project, operator_dial(&project.user_dirs, &project.dirs)).await
 }
 
 /// The daemon on its control port, as the answer of a verb that cannot go on without it.
@@ -132,11 +132,11 @@ pub async fn operator(setting: &ProjectContext) -> DaemonFound {
 /// # Errors
 ///
 /// When none runs, or it cannot be talked to.
-pub fn needed(setting: &ProjectContext, found: DaemonFound) -> Result<Live, Failure> {
+pub fn needed(project: &ProjectContext, found: DaemonFound) -> Result<Live, Failure> {
     match found {
         DaemonFound::Live(live) => Ok(live),
         DaemonFound::Nobody => {
-            is_nowhere(setting)?;
+            is_nowhere(project)?;
             Err(Failure::no_daemon())
         }
         DaemonFound::Unfit(why) => Err(Failure::unavailable(
@@ -152,8 +152,8 @@ pub fn needed(setting: &ProjectContext, found: DaemonFound) -> Result<Live, Fail
 /// # Errors
 ///
 /// When one runs after all, with its state in another folder.
-pub fn is_nowhere(setting: &ProjectContext) -> Result<(), Failure> {
-    StateElsewhere::of(setting).map_or(Ok(()), |elsewhere| Err(elsewhere.failure()))
+pub fn is_nowhere(project: &ProjectContext) -> Result<(), Failure> {
+    StateElsewhere::of(project).map_or(Ok(()), |elsewhere| Err(elsewhere.failure()))
 }
 
 /// The folded world, from the daemon, or from the disk when none runs.
@@ -161,25 +161,25 @@ pub fn is_nowhere(setting: &ProjectContext) -> Result<(), Failure> {
 /// # Errors
 ///
 /// When neither can be read.
-pub async fn world(setting: &ProjectContext) -> Result<Snapshot, Failure> {
-    world_by(setting, &control(setting).await).await
+pub async fn world(project: &ProjectContext) -> Result<Snapshot, Failure> {
+    world_by(project, &control(project).await).await
 }
 
 /// As [`world`], by what was found before.
 pub(in crate::cli) async fn world_by(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     found: &DaemonFound,
 ) -> Result<Snapshot, Failure> {
     match found {
         DaemonFound::Live(live) => live.snapshot().await,
-        DaemonFound::Nobody | DaemonFound::Unfit(_) => disk::snapshot(setting),
+        DaemonFound::Nobody | DaemonFound::Unfit(_) => disk::snapshot(project),
     }
 }
 
-async fn first_attempt(setting: &ProjectContext, dial: Dial) -> DaemonFound {
+async fn first_attempt(project: &ProjectContext, dial: Dial) -> DaemonFound {
     let client = connect(WebsocketOptions {
         dial,
-        hello: setting.hello(Role::Cli, None),
+        hello: project.hello(Role::Cli, None),
         on_connect: Vec::new(),
     });
     let mut connection = client.connection();
@@ -192,7 +192,7 @@ async fn first_attempt(setting: &ProjectContext, dial: Dial) -> DaemonFound {
         Connection::Connected(welcome) => DaemonFound::Live(Live { client, welcome }),
         Connection::Dormant(_) => DaemonFound::Nobody,
         Connection::Connecting { why, .. } | Connection::Ended { why } => {
-            if is_anybody_there(setting).await {
+            if is_anybody_there(project).await {
                 DaemonFound::Unfit(why)
             } else {
                 DaemonFound::Nobody
@@ -203,8 +203,8 @@ async fn first_attempt(setting: &ProjectContext, dial: Dial) -> DaemonFound {
 
 /// Whether somebody accepts connections where the last daemon said that it listens. A daemon that
 /// died leaves its word behind, and that is nothing to complain about.
-async fn is_anybody_there(setting: &ProjectContext) -> bool {
-    let Some(published) = Published::read(&setting.dirs) else {
+async fn is_anybody_there(project: &ProjectContext) -> bool {
+    let Some(published) = Published::read(&project.dirs) else {
         return false;
     };
     let address = (std::net::Ipv4Addr::LOCALHOST, published.control_port);
@@ -217,11 +217,11 @@ const ENDING_WAIT: Duration = Duration::from_secs(2);
 
 /// Whether who has the project lets go of it before this client is welcomed. Who does neither for a
 /// while is looked for on the screen.
-pub(in crate::cli) async fn is_ending(setting: &ProjectContext, client: &Client) -> bool {
+pub(in crate::cli) async fn is_ending(project: &ProjectContext, client: &Client) -> bool {
     let mut connection = client.connection();
     let told = connection.wait_for(|state| !matches!(state, Connection::Connecting { .. }));
     tokio::select! {
         _ = told => false,
-        is_free = becomes_free(&setting.dirs, ENDING_WAIT) => is_free,
+        is_free = becomes_free(&project.dirs, ENDING_WAIT) => is_free,
     }
 }

@@ -1,4 +1,4 @@
-//! [`Dialed`]: the daemon as a verb found it, for all that the verb asks.
+//! [`Dialed`]: the daemon as a verb found it, for all calls of that verb.
 
 use std::rc::Rc;
 
@@ -23,9 +23,9 @@ impl Dialed {
     /// # Errors
     ///
     /// When there can be no runtime.
-    pub(in crate::cli) fn dial(setting: &ProjectContext) -> Result<Rc<Self>, Failure> {
+    pub(in crate::cli) fn dial(project: &ProjectContext) -> Result<Rc<Self>, Failure> {
         let runtime = runtime()?;
-        let found = runtime.block_on(connect::control(setting));
+        let found = runtime.block_on(connect::control(project));
         Ok(Rc::new(Self { found, runtime }))
     }
 

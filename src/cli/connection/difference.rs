@@ -1,4 +1,4 @@
-//! [`Difference`]: how the program of the daemon that runs is not this one, as after an update.
+//! [`Difference`]: how the running daemon's program differs from this one, as after an update.
 
 use std::fmt;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! [`owner`]: the process that has a project's lock, and [`becomes_free`], its end.
+//! [`owner`]: the process that holds a project's lock; [`becomes_free`]: waits for its end.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;

@@ -1,4 +1,4 @@
-//! The ways to a running daemon, and who holds the project where none answers.
+//! The ways to a running daemon, and which process holds the project if none answers.
 
 pub(in crate::cli) mod connect;
 pub(in crate::cli) mod dialed;

@@ -1,8 +1,8 @@
-//! [`ask`]: one command of the operator, from a terminal of the operator's own.
+//! [`ask`]: one command of the operator, from the operator's own terminal.
 //!
-//! The daemon checks again who connects (`SO_PEERCRED` on the socket); what is refused here would
-//! mostly be refused there too, but here the person learns why. ADVISORY by itself: a process of
-//! the same user can take these variables away.
+//! The daemon checks the caller again (`SO_PEERCRED` on the socket) and would refuse mostly the
+//! same; but a refusal here tells the person why. ADVISORY by itself: a process of the same user
+//! can remove these variables.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -82,10 +82,10 @@ pub fn hosting_refusal(registry: &Path) -> Option<Failure> {
 /// # Errors
 ///
 /// When there is such a mark, and this process is not the operator's.
-pub fn lifts_kill(setting: &ProjectContext) -> Result<bool, Failure> {
-    match hosting_refusal(&setting.user_dirs.registry) {
+pub fn lifts_kill(project: &ProjectContext) -> Result<bool, Failure> {
+    match hosting_refusal(&project.user_dirs.registry) {
         None => Ok(true),
-        Some(why) if sentinel::is_killed(&setting.dirs) => Err(Failure::refused(
+        Some(why) if sentinel::is_killed(&project.dirs) => Err(Failure::refused(
             RefusalCode::OperatorOnly,
             format!(
                 "the operator stopped this project's daemon: {}",
@@ -201,7 +201,7 @@ pub async fn check(context: &CliContext, command: &Command) -> Result<(), Failur
         None => Ok(()),
         Some(failure) => {
             // On the control port, where it is never accepted.
-            if let connect::DaemonFound::Live(live) = connect::control(&context.setting).await {
+            if let connect::DaemonFound::Live(live) = connect::control(&context.project).await {
                 report(&live, command).await;
             }
             Err(failure)
@@ -225,7 +225,7 @@ pub async fn live(context: &CliContext, command: &Command) -> Result<Live, Failu
 ///
 /// When no daemon runs.
 pub async fn connection(context: &CliContext) -> Result<Live, Failure> {
-    connect::needed(&context.setting, connect::operator(&context.setting).await)
+    connect::needed(&context.project, connect::operator(&context.project).await)
 }
 
 /// The connection, if the daemon takes this process for the operator's. Otherwise it is sent the

@@ -1,5 +1,5 @@
-//! [`RecordNow`]: the record as it is now, to read a few lines of it: from the daemon,
-//! which has all of it in memory, or from the disk where none can be asked.
+//! [`RecordNow`]: the current record, for reading a few of its lines: from the daemon, which has
+//! all of it in memory, or from the disk if no daemon can be asked.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub(in crate::cli) struct RecordNow {
     fetched: RefCell<BTreeMap<Seq, Stored>>,
     /// Opened when it is needed: without a checkpoint beside it all of it is read.
     file: OnceCell<Option<Reading>>,
-    setting: ProjectContext,
+    project: ProjectContext,
 }
 
 impl RecordNow {
@@ -51,22 +51,22 @@ impl RecordNow {
     /// # Errors
     ///
     /// When neither the daemon nor the disk tells.
-    pub(in crate::cli) fn open(setting: &ProjectContext) -> Result<Self, Failure> {
-        Self::open_by(setting, &Dialed::dial(setting)?)
+    pub(in crate::cli) fn open(project: &ProjectContext) -> Result<Self, Failure> {
+        Self::open_by(project, &Dialed::dial(project)?)
     }
 
     /// As [`Self::open`], by the daemon that was looked for before.
     pub(in crate::cli) fn open_by(
-        setting: &ProjectContext,
+        project: &ProjectContext,
         dialed: &Rc<Dialed>,
     ) -> Result<Self, Failure> {
-        let path = disk::current(setting)?.map(|(_, path)| path);
+        let path = disk::current(project)?.map(|(_, path)| path);
         let live = dialed.live();
         let asked = live.and_then(|live| dialed.wait_for(live.snapshot()).ok());
         let (world, daemon, file) = match asked {
             Some(world) => (world, Some(Rc::clone(dialed)), OnceCell::new()),
             None => {
-                let reading = disk::current_reading(setting)?;
+                let reading = disk::current_reading(project)?;
                 let world = reading.as_ref().map(Reading::snapshot).cloned();
                 (world.unwrap_or_default(), None, OnceCell::from(reading))
             }
@@ -77,7 +77,7 @@ impl RecordNow {
             daemon: RefCell::new(daemon),
             fetched: RefCell::default(),
             file,
-            setting: setting.clone(),
+            project: project.clone(),
         })
     }
 
@@ -163,7 +163,7 @@ impl RecordNow {
     fn file(&self) -> io::Result<Option<&Reading>> {
         if self.file.get().is_none() {
             let session = self.world.session_id.as_ref();
-            let opened = session.map(|session| disk::reading(&self.setting, session.as_str()));
+            let opened = session.map(|session| disk::reading(&self.project, session.as_str()));
             let opened = opened
                 .transpose()
                 .map_err(|failure| io::Error::other(failure.message))?;

@@ -1,4 +1,4 @@
-//! [`StateElsewhere`]: the daemon of this project has its state in another folder than we look in.
+//! [`StateElsewhere`]: this project's daemon keeps its state in another folder than we look in.
 
 use crate::cli::connection::lock_owner::owner;
 use crate::cli::exit::Failure;
@@ -19,9 +19,9 @@ pub(in crate::cli) struct StateElsewhere {
 
 impl StateElsewhere {
     /// To be asked before anything that is found in our own state folder counts.
-    pub(in crate::cli) fn of(setting: &ProjectContext) -> Option<Self> {
-        let root = || setting.dirs.root.clone();
-        let state = registry::state_of_owner(&setting.user_dirs, &setting.dirs)?;
+    pub(in crate::cli) fn of(project: &ProjectContext) -> Option<Self> {
+        let root = || project.dirs.root.clone();
+        let state = registry::state_of_owner(&project.user_dirs, &project.dirs)?;
         let hint = match state == ProjectDirs::new(root(), None).state {
             true => "unset CONTEXTRELAY_STATE_DIR here, and run it again".to_owned(),
             false => format!(

@@ -1,4 +1,4 @@
-//! `ctxrelay approvals …`: what the agents ask the person before they go on.
+//! `ctxrelay approvals …`: the requests that the agents make to the person before they go on.
 
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -77,19 +77,19 @@ struct Waiting {
 }
 
 fn root(context: &CliContext) -> String {
-    context.setting.dirs.root.to_string_lossy().into_owned()
+    context.project.dirs.root.to_string_lossy().into_owned()
 }
 
 impl Waiting {
     fn read(context: &CliContext) -> Result<Self, Failure> {
         wait_for(async {
-            match control(&context.setting).await {
+            match control(&context.project).await {
                 DaemonFound::Nobody => {
-                    is_nowhere(&context.setting)?;
+                    is_nowhere(&context.project)?;
                     Self::on_disk(context)
                 }
                 found => {
-                    let live = needed(&context.setting, found)?;
+                    let live = needed(&context.project, found)?;
                     Self::of_daemon(&live, root(context)).await
                 }
             }
@@ -112,13 +112,13 @@ impl Waiting {
     }
 
     fn on_disk(context: &CliContext) -> Result<Self, Failure> {
-        let mut world = disk::snapshot(&context.setting)?;
+        let mut world = disk::snapshot(&context.project)?;
         world
             .open_approvals
             .retain(|_, asked| asked.outlives_daemon());
         Ok(Self {
             world,
-            rules: disk::policy_on_disk(&context.setting).rules,
+            rules: disk::policy_on_disk(&context.project).rules,
             root: root(context),
             elsewhere: 0,
             claude_elsewhere: false,

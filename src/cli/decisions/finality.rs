@@ -102,10 +102,10 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
 /// Who approves, as the daemon has it, else as the disk does.
 fn show_mode(context: &CliContext) -> CliOutcome {
     let mode = wait_for(async {
-        match connect::control(&context.setting).await {
+        match connect::control(&context.project).await {
             DaemonFound::Live(live) => Ok::<_, Failure>(live.status().await?.finality.mode),
             DaemonFound::Nobody | DaemonFound::Unfit(_) => {
-                Ok(disk::sign_off_on_disk(&context.setting).into())
+                Ok(disk::sign_off_on_disk(&context.project).into())
             }
         }
     })?;
@@ -136,7 +136,7 @@ fn set_mode(context: &CliContext, word: ModeWord) -> CliOutcome {
         ),
     };
     if mode == SignOffMode::Auto {
-        let world = wait_for(world(&context.setting))?;
+        let world = wait_for(world(&context.project))?;
         if world.signing.is_some() {
             return Err(Refusal::gates_cannot_sign().into());
         }
@@ -223,7 +223,7 @@ fn why_stale(now: &str) -> String {
 }
 
 fn list(context: &CliContext) -> CliOutcome {
-    let world = wait_for(world(&context.setting))?;
+    let world = wait_for(world(&context.project))?;
     let proposals = proposals(&world);
     let mut text = ReportText::new();
     if proposals.is_empty() {
@@ -264,7 +264,7 @@ fn row(out: &mut ReportText, proposal: &ProposalSnapshot) {
 }
 
 fn show(context: &CliContext, name: &str) -> CliOutcome {
-    let world = wait_for(world(&context.setting))?;
+    let world = wait_for(world(&context.project))?;
     let proposal = find(&world, name)?;
     let look = Look::new(context, &world);
     let mut value = to_json(&look, proposal);
@@ -477,7 +477,7 @@ async fn sign(
     };
     let wanted = Some(&signing.notice.signer);
     let key = operator_key::find_wanted(context, live, wanted).await?;
-    let tree = work_tree(&context.setting.dirs.root);
+    let tree = work_tree(&context.project.dirs.root);
     let pin = WorkTree::pin(tree.as_ref());
     let sign = |bytes: &[u8]| key.sign(bytes);
     let signature = signing.sign_decision(head, &proposal.id, pin, approved, sign)?;

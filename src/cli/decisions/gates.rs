@@ -90,7 +90,7 @@ pub fn release(context: &CliContext) -> CliOutcome {
 
 fn list(context: &CliContext) -> CliOutcome {
     let (mut report, running) = wait_for(async {
-        match connect::control(&context.setting).await {
+        match connect::control(&context.project).await {
             DaemonFound::Live(live) => {
                 let report = ask(&live, Command::ListGates).await?;
                 let running = match report.running {
@@ -140,7 +140,7 @@ fn mark_other_trees(context: &CliContext, gates: &mut [GateReport]) -> bool {
     if gates.iter().all(|gate| gate.tree.is_none()) {
         return false;
     }
-    let now = tree_glanced_since(&context.setting.dirs.root, None).0;
+    let now = tree_glanced_since(&context.project.dirs.root, None).0;
     for gate in gates {
         let ran = gate.tree.as_ref().map(|tree| &tree.tree);
         let is_other = |now: &WorkTree| ran.is_some_and(|ran| *ran != now.tree);
@@ -151,9 +151,9 @@ fn mark_other_trees(context: &CliContext, gates: &mut [GateReport]) -> bool {
 
 /// What is known without a daemon: the trusted ones, and the record.
 fn from_disk(context: &CliContext) -> Result<GatesReport, Failure> {
-    let setting = &context.setting;
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
-    let world = disk::snapshot(setting)?;
+    let project = &context.project;
+    let loaded = config::load(&project.dirs, &project.user_dirs);
+    let world = disk::snapshot(project)?;
     let gates = loaded.config.gates_in_force();
     Ok(GatesReport {
         gates: gates
@@ -166,8 +166,8 @@ fn from_disk(context: &CliContext) -> Result<GatesReport, Failure> {
 
 /// The gates of the file that are not in force as they stand there.
 fn untrusted(context: &CliContext, known: &[GateReport]) -> Vec<GateReport> {
-    let setting = &context.setting;
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let project = &context.project;
+    let loaded = config::load(&project.dirs, &project.user_dirs);
     let waits = loaded.waiting.iter().find(|waits| waits.key == "gates");
     let found = waits.and_then(|waits| waits.found.as_ref());
     let found = found.map(GateList::read).unwrap_or_default();
@@ -362,7 +362,7 @@ async fn end_of_daemon(context: &CliContext, live: &Live) {
 
 async fn is_there(context: &CliContext) -> bool {
     !matches!(
-        connect::operator(&context.setting).await,
+        connect::operator(&context.project).await,
         DaemonFound::Nobody
     )
 }

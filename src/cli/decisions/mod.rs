@@ -1,4 +1,4 @@
-//! What the operator decides: approvals, finality, gates and findings of reviews.
+//! The operator's decisions: approvals, finality, gates and findings of reviews.
 
 pub(in crate::cli) mod approvals;
 pub(in crate::cli) mod finality;

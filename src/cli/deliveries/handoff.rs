@@ -1,4 +1,4 @@
-//! `ctxrelay handoff close`: the operator's word that a handoff, or a question, is over.
+//! `ctxrelay handoff close`: the operator closes a handoff or a question.
 
 use clap::Subcommand;
 use serde_json::json;
@@ -63,7 +63,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
 
 fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
     wait_for(async {
-        let live = connect::needed(&context.setting, connect::control(&context.setting).await)?;
+        let live = connect::needed(&context.project, connect::control(&context.project).await)?;
         let world = live.snapshot().await?;
         let handoffs = world.open_handoffs.values().map(|handoff| OpenDebt {
             what: "handoff",

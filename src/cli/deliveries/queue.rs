@@ -97,7 +97,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
 
 /// What waits, from the record alone: attempts are known to the daemon's queue only.
 pub(in crate::cli) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> {
-    let mut world = disk::snapshot(&context.setting)?;
+    let mut world = disk::snapshot(&context.project)?;
     let now = now_ms();
     cut_off_turns(&mut world, now);
     // Claude's are unsettled, and have their row already.
@@ -132,18 +132,18 @@ pub(in crate::cli) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, F
 
 /// What waits, from the daemon, which alone can change it.
 pub(in crate::cli) async fn rows(context: &CliContext) -> Result<(Live, Vec<QueueRow>), Failure> {
-    let live = connect::needed(&context.setting, connect::control(&context.setting).await)?;
+    let live = connect::needed(&context.project, connect::control(&context.project).await)?;
     let rows = live.ask_for(Command::QueueList).await?;
     Ok((live, rows))
 }
 
 fn list(context: &CliContext) -> CliOutcome {
     let found = wait_for(async {
-        match connect::control(&context.setting).await {
-            DaemonFound::Nobody => connect::is_nowhere(&context.setting).map(|()| None),
+        match connect::control(&context.project).await {
+            DaemonFound::Nobody => connect::is_nowhere(&context.project).map(|()| None),
             // One that runs and does not answer knows what the record does not.
             found => {
-                let live = connect::needed(&context.setting, found)?;
+                let live = connect::needed(&context.project, found)?;
                 let rows: Vec<QueueRow> = live.ask_for(Command::QueueList).await?;
                 let names = QueueNames::of_live(&live, &rows).await;
                 Ok(Some((rows, names)))

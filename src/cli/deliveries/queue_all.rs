@@ -1,4 +1,4 @@
-//! `ctxrelay queue drain` and `ctxrelay queue rebuild`: what is done with the whole outbox.
+//! `ctxrelay queue drain` and `ctxrelay queue rebuild`: operations on the whole outbox.
 
 use serde_json::json;
 
@@ -100,7 +100,7 @@ pub fn rebuild(context: &CliContext, args: &RebuildArgs) -> CliOutcome {
 
 /// Without a daemon: the next start finds no queue, and calls ambiguous what has no proof.
 fn here(context: &CliContext) -> Result<(), Failure> {
-    let dirs = &context.setting.dirs;
+    let dirs = &context.project.dirs;
     let _lock = alone(dirs)?;
     Queue::set_aside(dirs).map_err(|error| unwritable(dirs, error))
 }

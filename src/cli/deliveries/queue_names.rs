@@ -1,4 +1,4 @@
-//! [`QueueNames`]: what the deck calls a message on its way, and the first words of it.
+//! [`QueueNames`]: the deck's name for a message on its way, and its first words.
 
 use std::collections::HashMap;
 
@@ -66,7 +66,7 @@ impl QueueNames {
 
     /// As they stand in the record, where no daemon runs.
     pub fn from_disk(context: &CliContext, rows: &[QueueRow]) -> Self {
-        let Ok(Some(reading)) = disk::current_reading(&context.setting) else {
+        let Ok(Some(reading)) = disk::current_reading(&context.project) else {
             return Self::default();
         };
         let named = rows.iter().take(NAMED_MAX).filter_map(|row| {

@@ -1,4 +1,4 @@
-//! The exit code of each word, and what a failure says.
+//! The exit code of each word, and the text of a failure.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What tells of the program itself: the guide, manual pages and completions.
+//! Information about the program itself: the guide, manual pages and completions.
 
 pub(in crate::cli) mod completions;
 pub(in crate::cli) mod guide;

@@ -64,20 +64,20 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    if args.unless_killed && !exists(&context.setting.dirs.relay) {
+    if args.unless_killed && !exists(&context.project.dirs.relay) {
         // It was there a moment ago, for the agent that starts us.
         return Err(Failure::state(
             RefusalCode::NoProject,
             format!(
                 "{} is no ctxrelay project",
-                context.setting.dirs.root.display()
+                context.project.dirs.root.display()
             ),
             "begin with `ctxrelay init` or `ctxrelay`",
         ));
     }
     if args.detach {
         let ready = detach::start(context, !args.unless_killed)?;
-        announce(&context.out, &context.setting.dirs, &ready)?;
+        announce(&context.out, &context.project.dirs, &ready)?;
         if !ready.detached {
             context.out.note(IN_ANOTHER_TERMINAL);
         }
@@ -86,7 +86,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if args.replace {
         let runtime = connect::runtime()?;
         let ready = replace(context, &runtime)?;
-        announce(&context.out, &context.setting.dirs, &ready)?;
+        announce(&context.out, &context.project.dirs, &ready)?;
         return Ok(ExitKind::Ok);
     }
     if args.detached_child || args.take_over {
@@ -97,9 +97,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         // tells of it.
         std::panic::set_hook(Box::new(|_| {}));
     }
-    let _log = logging::start(&context.setting);
+    let _log = logging::start(&context.project);
     let before = if args.take_over {
-        Some(PreviousDaemon::takeover(&context.setting.dirs)?)
+        Some(PreviousDaemon::takeover(&context.project.dirs)?)
     } else {
         None
     };
@@ -119,14 +119,14 @@ async fn serve(
     before: Option<(PreviousDaemon, Takeover)>,
 ) -> CliOutcome {
     let signals = EndSignals::listen()?;
-    let setting = &context.setting;
+    let project = &context.project;
     let reading = ReadProgress::default();
-    let shown = tokio::spawn(show_reading(setting.dirs.clone(), reading.clone()));
+    let shown = tokio::spawn(show_reading(project.dirs.clone(), reading.clone()));
     let started = match before {
-        Some((before, takeover)) => setting.take_over_from(before, takeover, reading).await,
+        Some((before, takeover)) => project.take_over_from(before, takeover, reading).await,
         None => {
-            let clears_kill = !args.unless_killed && operator::lifts_kill(setting)?;
-            setting
+            let clears_kill = !args.unless_killed && operator::lifts_kill(project)?;
+            project
                 .start_daemon_watched(args.detached_child, clears_kill, reading)
                 .await
         }
@@ -134,18 +134,18 @@ async fn serve(
     // The line is gone before the next one is written.
     shown.abort();
     let _ = shown.await;
-    let running = started.map_err(|error| not_started(setting, error))?;
+    let running = started.map_err(|error| not_started(project, error))?;
     // A daemon goes on when nobody reads its one line.
-    let _ = announce(&context.out, &setting.dirs, &running.published);
-    serve_until_end(setting, running, signals).await
+    let _ = announce(&context.out, &project.dirs, &running.published);
+    serve_until_end(project, running, signals).await
 }
 
 /// Why there is no daemon. Of one that an agent started nobody sees more than the log.
-fn not_started(setting: &ProjectContext, error: StartError) -> Failure {
+fn not_started(project: &ProjectContext, error: StartError) -> Failure {
     match error {
         // Of several starts at once one is the daemon, and one that was killed stays so: no faults.
         StartError::Killed => error.into(),
-        StartError::Owned => match StateElsewhere::of(setting) {
+        StartError::Owned => match StateElsewhere::of(project) {
             Some(elsewhere) => elsewhere.failure(),
             None => error.into(),
         },
@@ -173,7 +173,7 @@ async fn show_reading(dirs: ProjectDirs, reading: ReadProgress) {
 
 /// Stays with a daemon without a screen until it has ended, or until another process goes on.
 pub(in crate::cli) async fn serve_until_end(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     running: Running,
     mut signals: EndSignals,
 ) -> CliOutcome {
@@ -196,7 +196,7 @@ pub(in crate::cli) async fn serve_until_end(
         };
         // One that was started to stay stays.
         let detached = running.published.detached;
-        let given = setting.give_takeover(running, &program, detached, begun);
+        let given = project.give_takeover(running, &program, detached, begun);
         let failure: Failure = match given.await {
             TakeoverOutcome::Done => return Ok(ExitKind::Ok),
             TakeoverOutcome::Kept(kept, _) => {

@@ -1,7 +1,7 @@
 //! [`start`] and [`ensure`]: a daemon in the background.
 //!
-//! The child says on its standard output, in one line of JSON, that it is ready or why it cannot
-//! be; nothing has to be guessed from its being alive.
+//! The child reports on its standard output, in one line of JSON, that it is ready or why it cannot
+//! be; nothing has to be inferred from the fact that it runs.
 
 use std::io::{self, BufRead as _, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -76,7 +76,7 @@ enum Heard {
 /// When none can be started, with the child's own reason.
 pub fn start(context: &CliContext, clears_kill: bool) -> Result<Published, Failure> {
     let gauge = Gauge::of_reading(context.out.is_json());
-    start_with(&context.setting, clears_kill, gauge)
+    start_with(&context.project, clears_kill, gauge)
 }
 
 /// As [`start`] by a person who had a daemon of this project, where the terminal is not ours to write
@@ -85,45 +85,45 @@ pub fn start(context: &CliContext, clears_kill: bool) -> Result<Published, Failu
 /// # Errors
 ///
 /// As [`start`], and when the project is not where it was.
-pub fn start_again_unseen(setting: &ProjectContext) -> Result<Published, Failure> {
-    if !setting.dirs.relay.is_dir() {
-        return Err(gone(setting));
+pub fn start_again_unseen(project: &ProjectContext) -> Result<Published, Failure> {
+    if !project.dirs.relay.is_dir() {
+        return Err(gone(project));
     }
-    start_with(setting, true, Gauge::of_reading(true))
+    start_with(project, true, Gauge::of_reading(true))
 }
 
-fn gone(setting: &ProjectContext) -> Failure {
+fn gone(project: &ProjectContext) -> Failure {
     Failure::state(
         RefusalCode::FolderLost,
-        ClientError::ProjectGone(setting.dirs.root.clone()).to_string(),
+        ClientError::ProjectGone(project.dirs.root.clone()).to_string(),
         "run `ctxrelay` where it is now, or move it back",
     )
 }
 
 fn start_with(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     clears_kill: bool,
     mut gauge: Gauge,
 ) -> Result<Published, Failure> {
-    if let Some(elsewhere) = StateElsewhere::of(setting) {
+    if let Some(elsewhere) = StateElsewhere::of(project) {
         return Err(elsewhere.failure());
     }
-    if !setting.dirs.root.is_dir() {
-        return Err(gone(setting));
+    if !project.dirs.root.is_dir() {
+        return Err(gone(project));
     }
     if clears_kill {
         // The child looks again: there may be a mark by then.
-        operator::lifts_kill(setting)?;
+        operator::lifts_kill(project)?;
     }
     for _ in 0..STARTS_MAX {
-        match spawn(setting, clears_kill, &mut gauge) {
+        match spawn(project, clears_kill, &mut gauge) {
             Ok(()) => {}
             Err(failure) if failure.code == ProgramCode::AlreadyRunning.into() => {}
             Err(failure) => return Err(failure),
         }
         // Else the one that had the lock was ending, or could not start: a start of our own says why.
-        if connect::wait_for(answering(setting))?.is_some() {
-            return Published::read(&setting.dirs).ok_or_else(Failure::no_daemon);
+        if connect::wait_for(answering(project))?.is_some() {
+            return Published::read(&project.dirs).ok_or_else(Failure::no_daemon);
         }
     }
     Err(Failure::no_daemon())
@@ -135,18 +135,18 @@ fn start_with(
 ///
 /// As [`start`]; and when something that is no daemon of ours answers.
 pub fn ensure(context: &CliContext) -> Result<(), Failure> {
-    match connect::runtime()?.block_on(connect::control(&context.setting)) {
+    match connect::runtime()?.block_on(connect::control(&context.project)) {
         DaemonFound::Live(_) => Ok(()),
         DaemonFound::Nobody => start(context, true).map(drop),
-        unfit @ DaemonFound::Unfit(_) => connect::needed(&context.setting, unfit).map(drop),
+        unfit @ DaemonFound::Unfit(_) => connect::needed(&context.project, unfit).map(drop),
     }
 }
 
 /// Waits for a daemon that is about to answer; `None` once nobody has the project any more.
-async fn answering(setting: &ProjectContext) -> Result<Option<Live>, Failure> {
+async fn answering(project: &ProjectContext) -> Result<Option<Live>, Failure> {
     let client = dial(WebsocketOptions {
-        dial: project_dial(setting.dirs.clone(), Role::Cli, None),
-        hello: setting.hello(Role::Cli, None),
+        dial: project_dial(project.dirs.clone(), Role::Cli, None),
+        hello: project.hello(Role::Cli, None),
         on_connect: Vec::new(),
     });
     let mut connection = client.connection();
@@ -158,20 +158,20 @@ async fn answering(setting: &ProjectContext) -> Result<Option<Live>, Failure> {
             _ => true,
         });
         let free = async {
-            while is_held(&setting.dirs) {
+            while is_held(&project.dirs) {
                 sleep(FREE_LOOK).await;
             }
         };
         tokio::select! {
             Ok(state) = settled => state.clone(),
             () = free => return Ok(None),
-            () = sleep(OTHER_WAIT) => return Err(holds_and_is_silent(setting)),
+            () = sleep(OTHER_WAIT) => return Err(holds_and_is_silent(project)),
         }
     };
     match state {
         Connection::Connected(welcome) => Ok(Some(Live { client, welcome })),
         Connection::Connecting { why, .. } => {
-            connect::needed(setting, DaemonFound::Unfit(why)).map(Some)
+            connect::needed(project, DaemonFound::Unfit(why)).map(Some)
         }
         _ => Err(Failure::unavailable(
             ProgramCode::Killed,
@@ -181,8 +181,8 @@ async fn answering(setting: &ProjectContext) -> Result<Option<Live>, Failure> {
     }
 }
 
-fn holds_and_is_silent(setting: &ProjectContext) -> Failure {
-    let pid = lock_owner::owner(&setting.dirs)
+fn holds_and_is_silent(project: &ProjectContext) -> Failure {
+    let pid = lock_owner::owner(&project.dirs)
         .map_or_else(String::new, |pid| format!(", process {}", pid.as_raw_pid()));
     Failure::unavailable(
         RefusalCode::DaemonUnreachable,
@@ -191,14 +191,14 @@ fn holds_and_is_silent(setting: &ProjectContext) -> Failure {
     )
 }
 
-fn spawn(setting: &ProjectContext, clears_kill: bool, gauge: &mut Gauge) -> Result<(), Failure> {
-    let mut command = Command::new(&setting.own_program);
+fn spawn(project: &ProjectContext, clears_kill: bool, gauge: &mut Gauge) -> Result<(), Failure> {
+    let mut command = Command::new(&project.own_program);
     command
         .args(["--json", "daemon", "--detached-child"])
         .args((!clears_kill).then_some("--unless-killed"))
         .arg("--project")
-        .arg(&setting.dirs.root)
-        .current_dir(&setting.dirs.root)
+        .arg(&project.dirs.root)
+        .current_dir(&project.dirs.root)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
@@ -208,7 +208,7 @@ fn spawn(setting: &ProjectContext, clears_kill: bool, gauge: &mut Gauge) -> Resu
         .map_err(|error| Failure::internal("start the daemon", error))?;
     let mut before = None;
     ready(child, READY_WAIT, || {
-        let Some(so_far) = ShownReading::read(&setting.dirs) else {
+        let Some(so_far) = ShownReading::read(&project.dirs) else {
             return false;
         };
         gauge.tell_reading(so_far);

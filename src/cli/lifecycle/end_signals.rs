@@ -1,4 +1,4 @@
-//! [`EndSignals`]: the signals that ask this process to end, and those that say so again.
+//! [`EndSignals`]: the signals that ask this process to end, and their repetitions.
 
 use std::io;
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! `ctxrelay kill`: ends the daemon and leaves the `killed` sentinel. An operator command.
 //!
-//! Depends on nothing that a broken daemon could hold up: the process of one that cannot be asked
-//! is known by the owner's lock and gets a signal, once the sentinel keeps others from starting.
+//! It depends on nothing that a broken daemon could block: if the daemon does not answer, the
+//! owner's lock names its process, which gets a signal once the sentinel keeps others from
+//! starting.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,35 +62,35 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     wait_for(async {
         // The mark would lie where the daemon does not look for it; with `--all` it lies right.
         if !args.all
-            && let Some(elsewhere) = StateElsewhere::of(&context.setting)
+            && let Some(elsewhere) = StateElsewhere::of(&context.project)
         {
             return Err(elsewhere.failure());
         }
         let stop = Command::Stop(StopParams { kill: true });
         operator::check(context, &stop).await?;
-        let settings = targets(context, args.all)?;
-        if !args.all && !is_begun(&context.setting.dirs) {
+        let projects = targets(context, args.all)?;
+        if !args.all && !is_begun(&context.project.dirs) {
             // Nothing to stop, and no project is made of this folder for it.
-            return context.out.report(report_none(&context.setting.dirs));
+            return context.out.report(report_none(&context.project.dirs));
         }
         let what = if args.all {
             format!(
                 "This ends the daemons of {} and keeps the agents from starting them again.",
-                count(settings.len() as u64, "project", "projects")
+                count(projects.len() as u64, "project", "projects")
             )
         } else {
             format!(
                 "This ends the daemon of {} and keeps the agents from starting it again.",
-                context.setting.dirs.root.display()
+                context.project.dirs.root.display()
             )
         };
         operator::confirm(context, &what, "kill")?;
         let mut killed = Vec::new();
         let mut failed = None;
-        for setting in settings {
-            match kill(&setting, stop.clone()).await {
+        for project in projects {
+            match kill(&project, stop.clone()).await {
                 Ok(was) => killed.push(Killed {
-                    root: setting.dirs.root,
+                    root: project.dirs.root,
                     was,
                 }),
                 // The others are still to be ended.
@@ -153,7 +154,7 @@ fn report(killed: &[Killed]) -> Report {
 }
 
 fn targets(context: &CliContext, all: bool) -> Result<Vec<ProjectContext>, Failure> {
-    let own = &context.setting;
+    let own = &context.project;
     if !all {
         return Ok(vec![own.clone()]);
     }
@@ -174,8 +175,8 @@ fn targets(context: &CliContext, all: bool) -> Result<Vec<ProjectContext>, Failu
         .collect())
 }
 
-async fn kill(setting: &ProjectContext, stop: Command) -> Result<Was, Failure> {
-    let asked = match connect::operator(setting).await {
+async fn kill(project: &ProjectContext, stop: Command) -> Result<Was, Failure> {
+    let asked = match connect::operator(project).await {
         DaemonFound::Live(live) => match live.ask(stop).await {
             Ok(_) => true,
             // It went silent over it, or is of another version and does not know the word.
@@ -185,16 +186,16 @@ async fn kill(setting: &ProjectContext, stop: Command) -> Result<Was, Failure> {
         DaemonFound::Nobody | DaemonFound::Unfit(_) => false,
     };
     // The daemon writes it as it ends; here it also stands when there was none, or a stuck one.
-    make_private_dir(&setting.dirs.relay)
-        .and_then(|()| make_private_dir(&setting.dirs.state))
-        .and_then(|()| sentinel::write(&setting.dirs, now_ms()))
+    make_private_dir(&project.dirs.relay)
+        .and_then(|()| make_private_dir(&project.dirs.state))
+        .and_then(|()| sentinel::write(&project.dirs, now_ms()))
         .map_err(|error| {
-            Failure::unwritable(&setting.dirs.state, error, "make it writable for you")
+            Failure::unwritable(&project.dirs.state, error, "make it writable for you")
         })?;
     if asked {
-        return end_asked(&setting.dirs, END_WAIT, END_WAIT).await;
+        return end_asked(&project.dirs, END_WAIT, END_WAIT).await;
     }
-    end_owner(&setting.dirs, GOES_WAIT, END_WAIT).await
+    end_owner(&project.dirs, GOES_WAIT, END_WAIT).await
 }
 
 /// Waits for the end of a daemon that has agreed to it. One that hangs over it is ended like one that

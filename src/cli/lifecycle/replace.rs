@@ -1,5 +1,5 @@
-//! [`replace`]: this program goes on in place of the daemon that runs; and [`offer`], which asks the
-//! operator when the two are not the same program.
+//! [`replace`]: this program takes over from the running daemon; [`offer`]: asks the operator about
+//! it if the two are not the same program.
 
 use std::time::Duration;
 
@@ -40,13 +40,13 @@ pub(in crate::cli) const NO_SUCH_METHOD: RefusalCode = RefusalCode::Rpc(code::ME
 ///
 /// When no daemon runs, it refuses, or it has to be stopped while Codex works.
 pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Failure> {
-    let setting = &context.setting;
+    let project = &context.project;
     let command = Command::HandOver(HandOverParams {
-        program: setting.own_program.clone(),
+        program: project.own_program.clone(),
     });
     let gauge = Gauge::of_reading(context.out.is_json());
     let live = runtime.block_on(operator::live(context, &command))?;
-    match runtime.block_on(ask_takeover(setting, &live, command, gauge)) {
+    match runtime.block_on(ask_takeover(project, &live, command, gauge)) {
         Ok(Some(published)) => return Ok(published),
         Ok(None) => return detach::start(context, false),
         Err(failure) if failure.is(&RefusalCode::CannotTakeOver) || failure.is(&NO_SUCH_METHOD) => {
@@ -66,7 +66,7 @@ pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Fai
         let gone = connection.wait_for(|state| !matches!(state, Connection::Connected(_)));
         let _ = timeout(REPLACED_WAIT, gone).await;
         // It sends its clients away before it closes its files, and has the lock until then.
-        becomes_free(&setting.dirs, FREE_WAIT).await;
+        becomes_free(&project.dirs, FREE_WAIT).await;
         Ok(())
     })?;
     detach::start(context, false)
@@ -74,12 +74,12 @@ pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Fai
 
 /// Returns the daemon that goes on; `None` when nobody does, because the one before ended.
 async fn ask_takeover(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     live: &Live,
     command: Command,
     gauge: Gauge,
 ) -> Result<Option<Published>, Failure> {
-    let before = Published::read(&setting.dirs).map(|published| published.pid);
+    let before = Published::read(&project.dirs).map(|published| published.pid);
     let mut connection = live.client.connection();
     connection.borrow_and_update();
     live.ask(command).await?;
@@ -94,13 +94,13 @@ async fn ask_takeover(
     tokio::select! {
         () = again => {}
         // Both processes of a takeover have the lock: it is free only when neither is left.
-        _ = becomes_free(&setting.dirs, REPLACED_WAIT) => {}
-        never = gauge.follow_reading(&setting.dirs) => match never {},
+        _ = becomes_free(&project.dirs, REPLACED_WAIT) => {}
+        never = gauge.follow_reading(&project.dirs) => match never {},
     }
-    if is_free(&setting.dirs) {
+    if is_free(&project.dirs) {
         return Ok(None);
     }
-    match Published::read(&setting.dirs) {
+    match Published::read(&project.dirs) {
         Some(now) if Some(now.pid) != before => Ok(Some(now)),
         _ => {
             let answers = matches!(*connection.borrow(), Connection::Connected(_));
@@ -129,11 +129,11 @@ fn not_replaced(answers: bool) -> Failure {
 /// When the running daemon is of another version or build: offers to replace it. Returns why the
 /// deck must leave it alone, if it must: one of another build of this version it can use as well.
 pub fn offer(context: &CliContext, runtime: &Runtime) -> Option<String> {
-    let difference = Difference::of(&context.setting.dirs)?;
+    let difference = Difference::of(&context.project.dirs)?;
     let versions = difference.to_string();
     let left_alone = |why| (difference != Difference::Build).then_some(why);
     let found = runtime.block_on(async {
-        match connect::control(&context.setting).await {
+        match connect::control(&context.project).await {
             DaemonFound::Live(live) => Ok(live.status().await.ok()),
             DaemonFound::Nobody => Ok(None),
             DaemonFound::Unfit(why) => Err(why),

@@ -1,4 +1,4 @@
-//! [`alone`]: the project for this command alone, where no daemon runs that could do the work.
+//! [`alone`]: takes the project's lock for one command, if no daemon could do its work.
 
 use std::fmt::Display;
 use std::io;

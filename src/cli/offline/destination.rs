@@ -1,4 +1,4 @@
-//! [`Destination`]: the file that an export becomes, once it is whole.
+//! [`Destination`]: the file that an export becomes once it is complete.
 
 use std::fs::{self, File};
 use std::io;

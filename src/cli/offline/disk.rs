@@ -1,6 +1,6 @@
 //! What is known of a project without a daemon: [`current`], [`status`].
 //!
-//! Reads, and never writes, locks or mends.
+//! Only reads; never writes, locks or repairs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,8 @@ const TOUCHED: &str = "somebody else was at the record while no daemon ran: what
                        verify`)";
 
 /// What is kept of the project outside of it. What is no head counts as none, as for a daemon.
-fn kept(setting: &ProjectContext) -> Option<Kept> {
-    head::read(&setting.user_dirs, &setting.dirs.instance_id()).unwrap_or_else(|error| {
+fn kept(project: &ProjectContext) -> Option<Kept> {
+    head::read(&project.user_dirs, &project.dirs.instance_id()).unwrap_or_else(|error| {
         tracing::warn!(%error, "the outside head cannot be read");
         None
     })
@@ -52,10 +52,10 @@ fn kept(setting: &ProjectContext) -> Option<Kept> {
 /// # Errors
 ///
 /// When it cannot be read: nothing says then what the record should end with.
-pub fn outside_head(setting: &ProjectContext) -> Result<Option<Kept>, Failure> {
-    let id = setting.dirs.instance_id();
-    let kept = head::read(&setting.user_dirs, &id);
-    kept.map_err(|error| unreadable(&setting.user_dirs.head(&id), &error))
+pub fn outside_head(project: &ProjectContext) -> Result<Option<Kept>, Failure> {
+    let id = project.dirs.instance_id();
+    let kept = head::read(&project.user_dirs, &id);
+    kept.map_err(|error| unreadable(&project.user_dirs.head(&id), &error))
 }
 
 /// The current session and its file: the one whose head is kept outside of the project, or else
@@ -64,9 +64,9 @@ pub fn outside_head(setting: &ProjectContext) -> Result<Option<Kept>, Failure> {
 /// # Errors
 ///
 /// When `current` cannot be read.
-pub fn current(setting: &ProjectContext) -> Result<Option<(SessionId, PathBuf)>, Failure> {
-    let dirs = &setting.dirs;
-    let kept = kept(setting);
+pub fn current(project: &ProjectContext) -> Result<Option<(SessionId, PathBuf)>, Failure> {
+    let dirs = &project.dirs;
+    let kept = kept(project);
     if let Some(Kept { head, .. }) = &kept {
         let path = dirs.ledger(&head.session_id);
         if exists(&path) {
@@ -112,10 +112,10 @@ pub fn session_file(dirs: &ProjectDirs, session: &str) -> Result<PathBuf, Failur
 /// # Errors
 ///
 /// When there is no such session, or none yet.
-pub fn record_file(setting: &ProjectContext, session: Option<&str>) -> Result<PathBuf, Failure> {
+pub fn record_file(project: &ProjectContext, session: Option<&str>) -> Result<PathBuf, Failure> {
     match session {
-        Some(session) => session_file(&setting.dirs, session),
-        None => match current(setting)? {
+        Some(session) => session_file(&project.dirs, session),
+        None => match current(project)? {
             Some((_, path)) if exists(&path) => Ok(path),
             Some((session, _)) => Err(gone(&session)),
             None => Err(Failure::no_session(START_ONE)),
@@ -137,19 +137,19 @@ pub fn gone(session: &SessionId) -> Failure {
 /// # Errors
 ///
 /// When there is no such session, or its file cannot be read.
-pub fn reading(setting: &ProjectContext, session: &str) -> Result<Reading, Failure> {
-    let path = session_file(&setting.dirs, session)?;
-    believed(setting, &SessionId::new(session), &path).map_err(|error| unreadable(&path, &error))
+pub fn reading(project: &ProjectContext, session: &str) -> Result<Reading, Failure> {
+    let path = session_file(&project.dirs, session)?;
+    believed(project, &SessionId::new(session), &path).map_err(|error| unreadable(&path, &error))
 }
 
 /// A ledger up to where it is believed, as a daemon would that starts now.
-fn believed(setting: &ProjectContext, session: &SessionId, path: &Path) -> io::Result<Reading> {
+fn believed(project: &ProjectContext, session: &SessionId, path: &Path) -> io::Result<Reading> {
     let ProjectContext {
         dirs, user_dirs, ..
-    } = setting;
+    } = project;
     let is_known = registry::is_known(user_dirs, dirs).unwrap_or(false);
     let once = || {
-        let border = Border::new(kept(setting).as_ref(), session, is_known, path);
+        let border = Border::new(kept(project).as_ref(), session, is_known, path);
         let checkpoint = ledger::read_checkpoint(dirs, user_dirs);
         Reading::open(path, session, checkpoint, Some(&border))
     };
@@ -190,11 +190,11 @@ impl RecordReach {
 ///
 /// When it cannot be read.
 pub fn reach(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     session: &SessionId,
     path: &Path,
 ) -> io::Result<RecordReach> {
-    reach_with(setting, session, path).map(|(reach, _)| reach)
+    reach_with(project, session, path).map(|(reach, _)| reach)
 }
 
 /// As [`reach`], with the record as far as it is believed; without it where nothing outside of the
@@ -204,18 +204,18 @@ pub fn reach(
 ///
 /// As [`reach`].
 pub fn reach_with(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     session: &SessionId,
     path: &Path,
 ) -> io::Result<(RecordReach, Option<Reading>)> {
-    if kept(setting).is_none_or(|kept| kept.head.session_id != *session) {
+    if kept(project).is_none_or(|kept| kept.head.session_id != *session) {
         let reach = RecordReach {
             bytes: u64::MAX,
             foreign_lines: 0,
         };
         return Ok((reach, None));
     }
-    let reading = believed(setting, session, path)?;
+    let reading = believed(project, session, path)?;
     let reach = RecordReach {
         bytes: reading.stats().bytes,
         foreign_lines: reading.foreign_lines()?,
@@ -228,11 +228,11 @@ pub fn reach_with(
 /// # Errors
 ///
 /// When its file cannot be read.
-pub fn current_reading(setting: &ProjectContext) -> Result<Option<Reading>, Failure> {
-    let Some((session, path)) = current(setting)? else {
+pub fn current_reading(project: &ProjectContext) -> Result<Option<Reading>, Failure> {
+    let Some((session, path)) = current(project)? else {
         return Ok(None);
     };
-    match believed(setting, &session, &path) {
+    match believed(project, &session, &path) {
         Ok(reading) => Ok(Some(reading)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(gone(&session)),
         Err(error) => Err(unreadable(&path, &error)),
@@ -244,8 +244,8 @@ pub fn current_reading(setting: &ProjectContext) -> Result<Option<Reading>, Fail
 /// # Errors
 ///
 /// As [`current_reading`].
-pub fn snapshot(setting: &ProjectContext) -> Result<Snapshot, Failure> {
-    let reading = current_reading(setting)?;
+pub fn snapshot(project: &ProjectContext) -> Result<Snapshot, Failure> {
+    let reading = current_reading(project)?;
     Ok(reading.map_or_else(Snapshot::default, |reading| reading.snapshot().clone()))
 }
 
@@ -265,13 +265,13 @@ pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// The rules that are trusted; no agent is known to keep to one while no daemon runs.
-pub fn policy_on_disk(setting: &ProjectContext) -> PolicyStatus {
-    let rules = trusted_rules(setting);
+pub fn policy_on_disk(project: &ProjectContext) -> PolicyStatus {
+    let rules = trusted_rules(project);
     PolicyStatus {
         coordinator: rules.coordinator,
         read_only: false,
         tools_read_only: rules.read_only,
-        rules: rules.in_force(&match hooks_off(&setting.dirs.root) {
+        rules: rules.in_force(&match hooks_off(&project.dirs.root, &project.dirs.root) {
             Some(off) => off.into(),
             None => ClaudeHooks::NotSeen,
         }),
@@ -279,13 +279,13 @@ pub fn policy_on_disk(setting: &ProjectContext) -> PolicyStatus {
 }
 
 /// Who says that work is done, as it is trusted.
-pub fn sign_off_on_disk(setting: &ProjectContext) -> SignOffMode {
-    trusted_rules(setting).sign_off
+pub fn sign_off_on_disk(project: &ProjectContext) -> SignOffMode {
+    trusted_rules(project).sign_off
 }
 
 /// The notices of the configuration tell it where they cannot be read.
-fn trusted_rules(setting: &ProjectContext) -> PolicyRules {
-    let trusted = trust::read(&setting.user_dirs, &setting.dirs.instance_id());
+fn trusted_rules(project: &ProjectContext) -> PolicyRules {
+    let trusted = trust::read(&project.user_dirs, &project.dirs.instance_id());
     trusted_policy(&trusted.unwrap_or_default().keys)
 }
 
@@ -294,26 +294,26 @@ fn trusted_rules(setting: &ProjectContext) -> PolicyRules {
 /// # Errors
 ///
 /// When the current ledger cannot be read.
-pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
-    let dirs = &setting.dirs;
+pub fn status(project: &ProjectContext) -> Result<Status, Failure> {
+    let dirs = &project.dirs;
     let mut status = Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL,
         instance_id: dirs.instance_id(),
         project_root: dirs.root.display().to_string(),
         state_dir: dirs.state.display().to_string(),
-        finality: FinalityStatus::of(&Snapshot::default(), sign_off_on_disk(setting)),
-        policy: policy_on_disk(setting),
+        finality: FinalityStatus::of(&Snapshot::default(), sign_off_on_disk(project)),
+        policy: policy_on_disk(project),
         ..Status::default()
     };
     status.agents.claude = ClaudeStatus {
-        installed: setting.claude_program.find().is_some(),
+        installed: project.claude_program.find().is_some(),
         ..ClaudeStatus::default()
     };
-    status.agents.claude.delivery.mode = setting.mode.into();
+    status.agents.claude.delivery.mode = project.mode.into();
     status.agents.claude.delivery.rung = DeliveryWay::None;
     status.agents.codex = CodexStatus {
-        installed: setting.codex_program.find().is_some(),
+        installed: project.codex_program.find().is_some(),
         ..CodexStatus::default()
     };
     status.agents.codex.delivery.mode = DeliveryMode::Auto.into();
@@ -325,20 +325,20 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
                 .to_owned(),
         );
     }
-    if let Some(newer) = newer_state(setting) {
+    if let Some(newer) = newer_state(project) {
         status.notices.push(format!("{newer}: {}", newer.hint()));
     }
-    let loaded = config::load(dirs, &setting.user_dirs);
+    let loaded = config::load(dirs, &project.user_dirs);
     status.notices.extend(loaded.notices());
     let space = DiskSpace::new(dirs, loaded.config.storage);
     space.measure();
     let notices = [space.disk_notice(), space.blobs_notice()];
     status.notices.extend(notices.into_iter().flatten());
-    let Some((session, path)) = current(setting)? else {
+    let Some((session, path)) = current(project)? else {
         status.ledger.chain = ChainState::Ok;
         return Ok(status);
     };
-    let kept = kept(setting);
+    let kept = kept(project);
     let lost = kept.as_ref().filter(|kept| kept.is_lost(dirs));
     let mut lost = lost.map(|kept| kept.head.session_id.clone());
     status.session_id = Some(session.clone());
@@ -356,7 +356,7 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => lost = Some(session),
         _ => {
-            let reading = believed(setting, &session, &path);
+            let reading = believed(project, &session, &path);
             whole(
                 &mut status,
                 &reading.map_err(|error| unreadable(&path, &error))?,

@@ -1,4 +1,4 @@
-//! What can be known and done where no daemon runs, from the disk alone.
+//! What can be known and done without a running daemon, from the disk alone.
 
 pub(in crate::cli) mod alone;
 pub(in crate::cli) mod destination;

@@ -1,4 +1,5 @@
-//! [`newer_state`]: what a later version of this program wrote, so that no daemon of this one starts.
+//! [`newer_state`]: files of a later version of this program, which keep this one's daemon from
+//! starting.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -15,16 +16,16 @@ const TAIL_BYTES: u64 = 256 * 1024;
 
 /// Why a daemon of this version would not start, if a later one was here. What cannot be read is told
 /// elsewhere.
-pub(in crate::cli) fn newer_state(setting: &ProjectContext) -> Option<StartError> {
-    if let Some(newer) = Queue::newer(&setting.dirs) {
+pub(in crate::cli) fn newer_state(project: &ProjectContext) -> Option<StartError> {
+    if let Some(newer) = Queue::newer(&project.dirs) {
         return Some(newer.into());
     }
-    let (session, path) = disk::current(setting).ok()??;
+    let (session, path) = disk::current(project).ok()??;
     let (_, last) = last_line(&path).ok()?;
     let last = last.filter(|line| line.is_newer)?;
     // Nothing is written behind a line of a later version. One behind the head is somebody else's, and
     // a start sets it aside.
-    let kept = disk::outside_head(setting).ok()?;
+    let kept = disk::outside_head(project).ok()?;
     let kept = kept.filter(|kept| kept.clean && kept.head.session_id == session);
     let is_record = kept.is_none_or(|kept| {
         let link = last.link.as_ref();

@@ -1,5 +1,5 @@
-//! [`SeenClaude`]: the process of a pair's Claude, as the record told of it last, and
-//! [`cut_off_turns`]: what nobody is at work on where no daemon runs.
+//! [`SeenClaude`]: the process of a pair's Claude, as last recorded; [`cut_off_turns`]: turns that
+//! no process works on any more, if no daemon runs.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! `ctxrelay continuity …`: what each agent would know of its work after a compaction, and the
-//! operator's word on it.
+//! operator's corrections to it.
 
 mod change;
 mod compact;

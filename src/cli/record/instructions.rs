@@ -1,4 +1,4 @@
-//! `ctxrelay instructions`: which rules of the project's files each agent has, and how. Reads only.
+//! `ctxrelay instructions`: which of the project's rules each agent receives, and how. Read-only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,14 +57,14 @@ struct FilesRead {
 }
 
 impl FilesRead {
-    fn of(setting: &ProjectContext) -> Self {
-        let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    fn of(project: &ProjectContext) -> Self {
+        let loaded = config::load(&project.dirs, &project.user_dirs);
         let masking = Masking::of(&loaded);
-        let fallbacks = fallback_names(&setting.dirs.root, codex_home().as_deref());
+        let fallbacks = fallback_names(&project.dirs.root, codex_home().as_deref());
         let doubt = fallbacks.as_ref().err();
         Self {
             share: loaded.config.instructions.share,
-            files: ProjectRules::read(&setting.dirs.root, &masking.redactor()),
+            files: ProjectRules::read(&project.dirs.root, &masking.redactor()),
             doubt: doubt.map(|why| format!("{why}; Codex may read more")),
             fallbacks: fallbacks.unwrap_or_default(),
             masking,
@@ -86,11 +86,11 @@ impl FilesRead {
 
 /// What the project's files tell an agent, for the deck. `said`: the files that it says it read.
 pub(in crate::cli) fn rules_of_files(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     agent: Agent,
     said: Option<BTreeSet<FileName>>,
 ) -> RulesOfFiles {
-    let read = FilesRead::of(setting);
+    let read = FilesRead::of(project);
     RulesOfFiles {
         rows: read.rows(agent, said),
         doubts: read
@@ -103,7 +103,7 @@ pub(in crate::cli) fn rules_of_files(
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let read = FilesRead::of(&context.setting);
+    let read = FilesRead::of(&context.project);
     read.masking.tell(&|remark| context.out.note(remark));
     if let Some(doubt) = &read.doubt {
         context.out.note(doubt);
@@ -113,7 +113,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             .as_ref()
             .is_none_or(|only| only == agent.as_str())
     });
-    let now = status::read(&context.setting)?.agents;
+    let now = status::read(&context.project)?.agents;
     let agents = agents.map(|agent| {
         let said = &now.of(agent).continuity.instructions_read;
         (agent.as_str(), read.rows(agent, said.clone()))

@@ -1,4 +1,4 @@
-//! The record as it is read, searched, exported and shortened, and the state of work told from it.
+//! Reads, searches, exports and shortens the record, and derives the state of the work from it.
 
 pub(in crate::cli) mod continuity;
 pub(in crate::cli) mod instructions;

@@ -1,5 +1,5 @@
 //! `ctxrelay recover`: where the work stands, what went wrong, what is open, and how each agent
-//! goes on. Reads only.
+//! goes on. Read-only.
 
 mod contexts;
 mod counted_latest;
@@ -72,10 +72,10 @@ struct Past {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let setting = &context.setting;
-    let mut past = past(setting)?;
-    let tree = RecoveredTree::read(&setting.dirs.root);
-    let masking = Masking::load(setting);
+    let project = &context.project;
+    let mut past = past(project)?;
+    let tree = RecoveredTree::read(&project.dirs.root);
+    let masking = Masking::load(project);
     masking.tell(&|remark| context.out.note(remark));
     if let Some(agent) = args.prompt {
         let prompt = ResumePrompts::new(&masking, &past, &tree).of(agent);
@@ -84,7 +84,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         text.block("", prompt);
         return context.out.report(Report::new(&value, text));
     }
-    let status = status::read(setting)?;
+    let status = status::read(project)?;
     past.know_cut_off(&status);
     let prompts = ResumePrompts::new(&masking, &past, &tree);
     let value = to_json(&status, &past, &tree, &prompts);
@@ -94,12 +94,12 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 
 /// From the file itself, whether a daemon runs or not: its record is on the disk before anybody
 /// is answered.
-fn past(setting: &ProjectContext) -> Result<Past, Failure> {
+fn past(project: &ProjectContext) -> Result<Past, Failure> {
     let mut past = Past {
-        pairs: RecoveredPairs::new(setting.runtime_session.clone()),
+        pairs: RecoveredPairs::new(project.runtime_session.clone()),
         ..Past::default()
     };
-    let Some(believed) = disk::current_reading(setting)? else {
+    let Some(believed) = disk::current_reading(project)? else {
         return Ok(past);
     };
     past.world = Snapshot::believing_after(believed.snapshot().foreign_through);
@@ -121,7 +121,7 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
         ControlFlow::Continue(())
     })
     .map_err(|error| disk::unreadable(path, &error))?;
-    if !is_held(&setting.dirs) {
+    if !is_held(&project.dirs) {
         past.turns.daemon_ended(&past.world);
         cut_off_turns(&mut past.world, now_ms());
         // No turn runs that anybody is at work in.
@@ -154,14 +154,14 @@ impl Past {
 
 /// For the deck; the record is read from the disk, and the daemon is asked what it alone knows.
 /// Otherwise a sentence.
-pub(in crate::cli) fn recovery_view(setting: &ProjectContext) -> Result<RecoveryView, String> {
-    let mut past = past(setting).map_err(|failure| failure.to_string())?;
+pub(in crate::cli) fn recovery_view(project: &ProjectContext) -> Result<RecoveryView, String> {
+    let mut past = past(project).map_err(|failure| failure.to_string())?;
     // What the record tells is shown without it too.
-    if let Ok(status) = status::read(setting) {
+    if let Ok(status) = status::read(project) {
         past.know_cut_off(&status);
     }
-    let tree = RecoveredTree::read(&setting.dirs.root);
-    let prompts = ResumePrompts::new(&Masking::load(setting), &past, &tree);
+    let tree = RecoveredTree::read(&project.dirs.root);
+    let prompts = ResumePrompts::new(&Masking::load(project), &past, &tree);
     let of = |agent, of| AgentRecovery {
         agent: of,
         command: past.pairs.state().resume_command(agent),

@@ -1,4 +1,4 @@
-//! `ctxrelay redact --check FILE`: what the record would hold of a text.
+//! `ctxrelay redact --check FILE`: what the record would contain of a text.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -30,8 +30,8 @@ pub struct Args {
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let text = read(&args.check)?;
-    let setting = &context.setting;
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let project = &context.project;
+    let loaded = config::load(&project.dirs, &project.user_dirs);
     for notice in loaded.notices() {
         context.out.note(&notice);
     }

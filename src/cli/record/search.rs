@@ -80,8 +80,8 @@ impl SearchPlace {
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let words = args.words.join(" ");
     let note = noted(context);
-    Masking::load(&context.setting).tell(&note);
-    let everywhere = Everywhere::of(&context.setting, &note);
+    Masking::load(&context.project).tell(&note);
+    let everywhere = Everywhere::of(&context.project, &note);
     let (kinds, after) = (args.place.kinds(), args.after.as_deref());
     let page = everywhere.standing_page(&words, kinds, args.limit, after)?;
     context.out.report(Report::new(&page, text(&page)))
@@ -93,13 +93,13 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 ///
 /// When the words make no sense, or a place cannot be searched.
 pub(in crate::cli) fn for_deck(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     words: &str,
     place: SearchPlace,
     limit: u32,
     after: Option<&str>,
 ) -> Result<FoundPage, Failure> {
-    Everywhere::of(setting, &|_| ()).standing_page(words, place.kinds(), limit, after)
+    Everywhere::of(project, &|_| ()).standing_page(words, place.kinds(), limit, after)
 }
 
 fn text(page: &FoundPage) -> ReportText {

@@ -1,12 +1,11 @@
 //! `ctxrelay status`.
 
-use crate::cli::connection::connect::{self, DaemonFound, wait_for};
+mod reading_status;
+
 use crate::cli::connection::difference::{Difference, REPLACE_HINT};
-use crate::cli::connection::lock_owner;
 use crate::cli::connection::state_elsewhere::StateElsewhere;
 use crate::cli::context::CliContext;
-use crate::cli::exit::{CliOutcome, Failure};
-use crate::cli::offline::disk;
+use crate::cli::exit::CliOutcome;
 use crate::cli::offline::newer_state::newer_state;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
@@ -16,11 +15,12 @@ use crate::core::context_fill::ContextFill;
 use crate::core::delivery::{LimitMode, Watched};
 use crate::core::id::RuntimeSession;
 use crate::core::resume_command::is_plain;
-use crate::host::ProjectContext;
-use crate::store::owner::{Hold, NO_LOCKS_HINT, hold, no_locks};
 use crate::wire::status::{
     AbsentPair, ChainState, EitherStatus, LaneStatus, LedgerStatus, LimitStatus, Status,
 };
+
+pub use self::reading_status::read;
+pub(in crate::cli) use self::reading_status::read_by;
 
 /// A context that is so full is worth a look.
 const FULL_PERCENT: u64 = 80;
@@ -35,83 +35,22 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
-    let mut status = read(&context.setting)?;
-    if let Some(main) = context.setting.dirs.main_of_worktree() {
+    let mut status = read(&context.project)?;
+    if let Some(main) = context.project.dirs.main_of_worktree() {
         status.notices.push(format!(
             "this is a git worktree of {}, whose record is another one: look there with --project",
             main.display()
         ));
     }
     if status.answers
-        && let Some(difference) = Difference::of(&context.setting.dirs)
+        && let Some(difference) = Difference::of(&context.project.dirs)
     {
         status.notices.push(format!("{difference}: {REPLACE_HINT}"));
     }
-    let is_elsewhere = !status.answers && StateElsewhere::of(&context.setting).is_some();
-    let is_newer = newer_state(&context.setting).is_some();
+    let is_elsewhere = !status.answers && StateElsewhere::of(&context.project).is_some();
+    let is_newer = newer_state(&context.project).is_some();
     let text = text(&status, is_elsewhere, is_newer);
     context.out.report(Report::new(&status, text))
-}
-
-/// From the daemon, or from the disk when none runs.
-///
-/// # Errors
-///
-/// When neither can be read.
-pub fn read(setting: &ProjectContext) -> Result<Status, Failure> {
-    wait_for(async { read_by(setting, &connect::control(setting).await).await })
-}
-
-/// As [`read`], by what was found before.
-pub(in crate::cli) async fn read_by(
-    setting: &ProjectContext,
-    found: &DaemonFound,
-) -> Result<Status, Failure> {
-    match found {
-        DaemonFound::Live(live) => live.status().await,
-        DaemonFound::Nobody => nobody(setting, hold(&setting.dirs)),
-        DaemonFound::Unfit(why) => silent(setting, why),
-    }
-}
-
-/// As far as the disk tells, where no daemon is found.
-fn nobody(setting: &ProjectContext, hold: Hold) -> Result<Status, Failure> {
-    if let Some(elsewhere) = StateElsewhere::of(setting) {
-        return unasked(setting, elsewhere.pid(), elsewhere.notice());
-    }
-    if hold == Hold::Held {
-        return silent(setting, "it is not where it said");
-    }
-    let mut status = disk::status(setting)?;
-    if hold == Hold::NoLocks {
-        let notice = format!("{}: {NO_LOCKS_HINT}", no_locks(&setting.dirs));
-        status.notices.insert(0, notice);
-    }
-    Ok(status)
-}
-
-/// As far as the disk tells, of a daemon that has the project and cannot be asked.
-fn silent(setting: &ProjectContext, why: &str) -> Result<Status, Failure> {
-    let pid = lock_owner::owner(&setting.dirs).and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
-    let notice = format!(
-        "a process has this project and cannot be asked: {why}. Wait a moment if it was just \
-         started; else stop it with `ctxrelay kill` and start it again"
-    );
-    unasked(setting, pid, notice)
-}
-
-fn unasked(setting: &ProjectContext, pid: Option<u32>, notice: String) -> Result<Status, Failure> {
-    let mut status = disk::status(setting)?;
-    status.running = true;
-    status.answers = false;
-    // Only that daemon knows whether a turn goes on.
-    let (claude, codex) = (&mut status.agents.claude, &mut status.agents.codex);
-    (claude.cut_off, codex.cut_off) = (0, 0);
-    claude.cut_off_ids.clear();
-    codex.cut_off_ids.clear();
-    status.pid = pid;
-    status.notices.insert(0, notice);
-    Ok(status)
 }
 
 /// `is_elsewhere`: the daemon's state is where we do not look; `is_newer`: a later version wrote the state,
@@ -205,13 +144,13 @@ fn record(out: &mut ReportText, ledger: &LedgerStatus) {
 fn agents(out: &mut ReportText, status: &Status) {
     for of in Agent::ALL {
         let (told, lane) = (status.agents.of(of), status.queue.of(of));
-        match status.running && !status.answers {
-            // Its daemon alone knows.
-            true => out.spans(&[
+        match told.state {
+            // What else is told of it, its daemon alone knows.
+            AgentState::Unknown => out.spans(&[
                 (Tone::Faint, &format!("{of:<10}")),
                 (Tone::Warning, "not known"),
             ]),
-            false => agent(out, of, &told, lane),
+            _ => agent(out, of, &told, lane),
         }
         let wanted = match of {
             Agent::Claude => {
@@ -412,7 +351,7 @@ fn agent(out: &mut ReportText, agent: Agent, told: &EitherStatus<'_>, lane: &Lan
     let tone = match told.state {
         AgentState::Idle | AgentState::Busy => Tone::Good,
         AgentState::Waiting | AgentState::Limited | AgentState::Stale => Tone::Warning,
-        AgentState::Offline => Tone::Faint,
+        AgentState::Offline | AgentState::Unknown => Tone::Faint,
     };
     let mut rest = String::new();
     if !told.installed {

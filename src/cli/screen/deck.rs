@@ -1,4 +1,4 @@
-//! `ctxrelay` alone: the deck of this project, hosting the daemon or attached to it.
+//! `ctxrelay` alone: the deck of this project, which hosts the daemon or attaches to it.
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -54,14 +54,14 @@ pub fn run_saying(context: &CliContext, said: Option<String>) -> CliOutcome {
             "see `ctxrelay --help`; without a screen there are `ctxrelay daemon` and `ctxrelay status`",
         ));
     }
-    let setting = &context.setting;
+    let project = &context.project;
     let runtime = runtime()?;
-    let _log = logging::start(setting);
+    let _log = logging::start(project);
     let after = loop {
-        let opened = if !is_held(&setting.dirs) {
-            may_host(setting)?;
-            runtime.block_on(open(setting))?
-        } else if let Some(elsewhere) = StateElsewhere::of(setting) {
+        let opened = if !is_held(&project.dirs) {
+            may_host(project)?;
+            runtime.block_on(open(project))?
+        } else if let Some(elsewhere) = StateElsewhere::of(project) {
             return Err(elsewhere.failure());
         } else {
             Opened::Owned
@@ -91,7 +91,7 @@ pub fn run_saying(context: &CliContext, said: Option<String>) -> CliOutcome {
     let verdict = match daemon {
         DaemonAfter::Nothing => Ok(ExitKind::Ok),
         DaemonAfter::GoesOn(said) => {
-            let ready = Published::read(&setting.dirs).ok_or_else(Failure::no_daemon)?;
+            let ready = Published::read(&project.dirs).ok_or_else(Failure::no_daemon)?;
             report(context, said, &ready)
         }
         // Only now is the lock free.
@@ -117,15 +117,15 @@ enum Opened {
 }
 
 /// Opens the screen and starts the daemon behind it: reading a long record takes time.
-async fn open(setting: &ProjectContext) -> Result<Opened, Failure> {
+async fn open(project: &ProjectContext) -> Result<Opened, Failure> {
     let shown = DeckScreen::open()?;
     let reading = ReadProgress::default();
     // A task of its own: parts of a start do not let go of their thread.
     let mut start = tokio::spawn({
-        let (setting, reading) = (setting.clone(), reading.clone());
-        async move { setting.start_daemon_watched(false, true, reading).await }
+        let (project, reading) = (project.clone(), reading.clone());
+        async move { project.start_daemon_watched(false, true, reading).await }
     });
-    let about = about(setting, false);
+    let about = about(project, false);
     let Some((shown, started)) = shown.wait_for(about, &reading, &mut start).await else {
         // One that is just done ends in order; the process does not wait for any other.
         if let Ok(Ok(Ok(running))) = timeout(LEFT_WAIT, start).await {
@@ -180,7 +180,7 @@ async fn host(
     loop {
         let left = show_once(context, shown, *running, notice).await?;
         let has_failed = left.exit == DeckExit::Failed;
-        match leave(&context.setting, left, &mut once_more).await? {
+        match leave(&context.project, left, &mut once_more).await? {
             Next::Over(daemon) => return Ok(After { daemon, has_failed }),
             Next::Again(kept, why) => (running, notice) = (kept, Some((Level::Error, why))),
         }
@@ -209,24 +209,24 @@ async fn show_once(
     running: Running,
     notice: Option<(Level, String)>,
 ) -> Result<LeftDeck, Failure> {
-    let setting = &context.setting;
+    let project = &context.project;
     let told_to_end = shown.told_to_end.clone();
-    let hosted = Hosted::here(setting, running).await?;
+    let hosted = Hosted::here(project, running).await?;
     let Hosted::Here { client, .. } = &hosted else {
         return Err(Failure::no_daemon());
     };
-    let about = about(setting, false);
-    let mut options = options(setting, about, client.clone(), client.clone(), &shown);
+    let about = about(project, false);
+    let mut options = options(project, about, client.clone(), client.clone(), &shown);
     options.hosting = true;
     options.notice = notice.or(options.notice);
     let hosted = Arc::new(Mutex::new(hosted));
     options.restart = {
-        let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
+        let (project, hosted) = (project.clone(), Arc::clone(&hosted));
         Arc::new(move || {
-            let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
+            let (project, hosted) = (project.clone(), Arc::clone(&hosted));
             Box::pin(async move {
                 let mut hosted = hosted.lock().await;
-                let again = hosted.again(&setting).await;
+                let again = hosted.again(&project).await;
                 let (again, restarted) = again.map_err(|failure| failure.message)?;
                 *hosted = again;
                 Ok(Some(restarted))
@@ -253,7 +253,7 @@ enum Next {
 
 /// Ends the daemon of a deck that was left, or gives it to another process.
 async fn leave(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     left: LeftDeck,
     once_more: &mut EndSignals,
 ) -> Result<Next, Failure> {
@@ -290,8 +290,8 @@ async fn leave(
             return Ok(NOTHING);
         }
     };
-    let program = setting.own_program.clone();
-    let giving = setting.give_takeover(running, &program, true, |_| ());
+    let program = project.own_program.clone();
+    let giving = project.give_takeover(running, &program, true, |_| ());
     let again = async || once_more.next().await;
     let (given, is_told) = unless_insisted(giving, was_told, again).await?;
     let (kept, failure) = match given {
@@ -310,7 +310,7 @@ async fn leave(
     }
     if matches!(exit, DeckExit::Gone | DeckExit::Failed) {
         // Nobody is left to be told: the daemon goes on right here, without a screen.
-        stay(setting, *kept).await?;
+        stay(project, *kept).await?;
         return Ok(NOTHING);
     }
     let in_turn = status.is_some_and(|status| status.agents.codex.turn_id.is_some());
@@ -358,16 +358,16 @@ async fn unless_insisted<T>(
 }
 
 /// Goes on in this process, as a daemon that ends when nobody needs it.
-async fn stay(setting: &ProjectContext, running: Running) -> Result<(), Failure> {
+async fn stay(project: &ProjectContext, running: Running) -> Result<(), Failure> {
     let signals = EndSignals::listen()?;
     let running = match running.handle.begin_takeover().await {
         Err(_) => running,
         Ok(()) => match running.takeover.await {
-            Ok(takeover) => setting.take_over(takeover, true).await?,
+            Ok(takeover) => project.take_over(takeover, true).await?,
             Err(_) => return Err(Failure::no_daemon()),
         },
     };
-    serve_until_end(setting, running, signals).await.map(drop)
+    serve_until_end(project, running, signals).await.map(drop)
 }
 
 /// The deck over a daemon that runs elsewhere; without the operator's way in when it must be left
@@ -377,9 +377,9 @@ async fn attach(
     read_only: Option<String>,
     said: Option<String>,
 ) -> Result<Option<DeckExit>, Failure> {
-    let setting = &context.setting;
-    let (client, operator) = clients(setting);
-    if is_ending(setting, &client).await {
+    let project = &context.project;
+    let (client, operator) = clients(project);
+    if is_ending(project, &client).await {
         return Ok(None);
     }
     let operator = match read_only {
@@ -387,17 +387,17 @@ async fn attach(
         None => operator,
     };
     let shown = DeckScreen::open()?;
-    let about = about(setting, false);
-    let mut options = options(setting, about, client, operator.clone(), &shown);
+    let about = about(project, false);
+    let mut options = options(project, about, client, operator.clone(), &shown);
     let read_only = read_only.map(|why| (Level::Error, why));
     let said = said.map(|said| (Level::Warn, said));
     options.notice = read_only.or(said).or(options.notice);
     options.restart = {
-        let setting = setting.clone();
+        let project = project.clone();
         Arc::new(move || {
-            let setting = setting.clone();
+            let project = project.clone();
             Box::pin(async move {
-                let started = spawn_blocking(move || detach::start_again_unseen(&setting)).await;
+                let started = spawn_blocking(move || detach::start_again_unseen(&project)).await;
                 match started {
                     // The clients look for it all the time.
                     Ok(Ok(_)) => Ok(None),

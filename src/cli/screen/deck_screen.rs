@@ -1,4 +1,4 @@
-//! [`DeckScreen`]: the screen of a deck on this terminal, and what every deck here is given.
+//! [`DeckScreen`]: the screen of a deck on this terminal, and what every deck here receives.
 
 use std::future::ready;
 use std::path::Path;
@@ -129,31 +129,31 @@ impl DeckScreen {
     }
 }
 
-pub(in crate::cli) fn about(setting: &ProjectContext, demo: bool) -> DeckAbout {
+pub(in crate::cli) fn about(project: &ProjectContext, demo: bool) -> DeckAbout {
     DeckAbout {
-        project: project_name(&setting.dirs.root),
-        root: setting.dirs.root.to_string_lossy().into_owned(),
-        runtime_session: setting.runtime_session.to_string(),
+        project: project_name(&project.dirs.root),
+        root: project.dirs.root.to_string_lossy().into_owned(),
+        runtime_session: project.runtime_session.to_string(),
         demo,
         local: local_time(now_ms()),
     }
 }
 
 pub(in crate::cli) fn options(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     about: DeckAbout,
     client: Client,
     operator: Client,
     screen: &DeckScreen,
 ) -> DeckOptions {
-    let root = setting.dirs.root.clone();
+    let root = project.dirs.root.clone();
     let (glanced_at, compared) = (root.clone(), root.clone());
-    let starter = setting.clone();
-    let reader = setting.clone();
-    let (recovering, importer) = (setting.clone(), setting.clone());
-    let trusting = setting.clone();
-    let (unlocker, asker) = (setting.clone(), setting.clone());
-    let (user, instance_id) = (setting.user_dirs.clone(), setting.dirs.instance_id());
+    let starter = project.clone();
+    let reader = project.clone();
+    let (recovering, importer) = (project.clone(), project.clone());
+    let trusting = project.clone();
+    let (unlocker, asker) = (project.clone(), project.clone());
+    let (user, instance_id) = (project.user_dirs.clone(), project.dirs.instance_id());
     let kept_unsent = unsent::latest(&user, &instance_id);
     DeckOptions {
         client,
@@ -181,7 +181,7 @@ pub(in crate::cli) fn options(
             })
         }),
         read_rules: Arc::new(move |agent, said| rules_of_files(&reader, agent, said)),
-        capsules: for_deck::access(setting),
+        capsules: for_deck::access(project),
         read_diff: Arc::new(move |commit| difference(&compared, commit)),
         read_recovery: Arc::new(move || recovery_view(&recovering)),
         keys: OperatorKeyAccess {
@@ -191,7 +191,7 @@ pub(in crate::cli) fn options(
             }),
         },
         key_slot: screen.key_slot.clone(),
-        elsewhere: elsewhere(setting),
+        elsewhere: elsewhere(project),
         notice: kept_unsent.map(|file| (Level::Warn, told_unsent(&file))),
         keep_unsent: Arc::new(move |text| unsent::keep(&user, &instance_id, text)),
         told_to_end: screen.told_to_end.clone(),
@@ -205,8 +205,8 @@ fn told_unsent(file: &Path) -> String {
 }
 
 /// As `ctxrelay search --in` and `ledger show` read it.
-fn elsewhere(setting: &ProjectContext) -> Elsewhere {
-    let (searched, read) = (setting.clone(), setting.clone());
+fn elsewhere(project: &ProjectContext) -> Elsewhere {
+    let (searched, read) = (project.clone(), project.clone());
     Elsewhere::new(
         Arc::new(move |place, words, limit, after| {
             let place = match place {
@@ -271,7 +271,7 @@ fn is_in_tmux() -> bool {
 }
 
 /// Opens a pane beside the deck. Only inside tmux: another terminal cannot be opened from here.
-fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String> {
+fn start_agent(project: &ProjectContext, agent: Agent) -> Result<String, String> {
     let command = format!("ctxrelay {agent}");
     if !is_in_tmux() {
         return Err(format!(
@@ -281,7 +281,7 @@ fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String>
     // Where the pane's size is not known there is no room in it.
     let place = AgentPlace::in_pane(crossterm::terminal::size().unwrap_or_default());
     let mut tmux = Process::new("tmux");
-    tmux.args(beside_us(setting, agent, place, environment))
+    tmux.args(beside_us(project, agent, place, environment))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());

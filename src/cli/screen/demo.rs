@@ -63,17 +63,17 @@ async fn demo_on_screen(program: std::path::PathBuf, speed: f64) -> Result<(), F
             return Err(failed(error));
         }
     };
-    let running = match world.setting.start_daemon().await {
+    let running = match world.project.start_daemon().await {
         Ok(running) => running,
         Err(error) => {
             shown.display.close().await;
             return Err(error.into());
         }
     };
-    let hello = world.setting.hello(Role::Deck, None);
+    let hello = world.project.hello(Role::Deck, None);
     let client = Client::in_process(running.handle.clone(), hello, true).await?;
-    let about = about(&world.setting, true);
-    let mut options = options(&world.setting, about, client.clone(), client, &shown);
+    let about = about(&world.project, true);
+    let mut options = options(&world.project, about, client.clone(), client, &shown);
     options.hosting = true;
     let told = {
         let story = play(&world, &running, Ending::Operator);

@@ -26,12 +26,12 @@ pub(in crate::cli) enum Hosted {
 impl Hosted {
     /// Joins a daemon of this process.
     pub(in crate::cli) async fn here(
-        setting: &ProjectContext,
+        project: &ProjectContext,
         mut running: Running,
     ) -> Result<Self, Failure> {
         // Nobody here takes a next process: the operator's way is to leave the deck, and is told so.
         running.next_daemons.close();
-        let hello = setting.hello(Role::Deck, None);
+        let hello = project.hello(Role::Deck, None);
         let client = Client::in_process(running.handle.clone(), hello, true).await?;
         let running = Box::new(running);
         Ok(Self::Here { running, client })
@@ -40,17 +40,17 @@ impl Hosted {
     /// Starts it again where it failed, unless somebody else has.
     pub(in crate::cli) async fn again(
         &self,
-        setting: &ProjectContext,
+        project: &ProjectContext,
     ) -> Result<(Self, Restarted), Failure> {
         if let Self::Here { running, .. } = self
             && running.handle.is_hung()
         {
             return Err(still_writes());
         }
-        may_host(setting)?;
-        match setting.start_daemon().await {
+        may_host(project)?;
+        match project.start_daemon().await {
             Ok(running) => {
-                let hosted = Self::here(setting, running).await?;
+                let hosted = Self::here(project, running).await?;
                 let Self::Here { client, .. } = &hosted else {
                     return Err(Failure::no_daemon());
                 };
@@ -62,7 +62,7 @@ impl Hosted {
                 Ok((hosted, restarted))
             }
             Err(StartError::Owned) => {
-                let (client, operator) = clients(setting);
+                let (client, operator) = clients(project);
                 let restarted = Restarted {
                     client,
                     operator: operator.clone(),
@@ -87,20 +87,20 @@ fn still_writes() -> Failure {
 }
 
 /// Refuses a deck below an agent before it starts anything: nobody else would.
-pub(in crate::cli) fn may_host(setting: &ProjectContext) -> Result<(), Failure> {
-    operator::hosting_refusal(&setting.user_dirs.registry).map_or(Ok(()), Err)
+pub(in crate::cli) fn may_host(project: &ProjectContext) -> Result<(), Failure> {
+    operator::hosting_refusal(&project.user_dirs.registry).map_or(Ok(()), Err)
 }
 
 /// Clients of a daemon that runs elsewhere: for reading, and for the operator.
-pub(in crate::cli) fn clients(setting: &ProjectContext) -> (Client, Client) {
-    let hello = setting.hello(Role::Deck, None);
+pub(in crate::cli) fn clients(project: &ProjectContext) -> (Client, Client) {
+    let hello = project.hello(Role::Deck, None);
     let client = connect(WebsocketOptions {
-        dial: dial_until_gone(&setting.dirs),
+        dial: dial_until_gone(&project.dirs),
         hello: hello.clone(),
         on_connect: Vec::new(),
     });
     let operator = connect(WebsocketOptions {
-        dial: operator_dial(&setting.user_dirs, &setting.dirs),
+        dial: operator_dial(&project.user_dirs, &project.dirs),
         hello,
         on_connect: Vec::new(),
     });
@@ -132,7 +132,7 @@ mod tests {
     async fn what_hangs_at_the_disk_is_not_started_again_beside_itself_and_the_way_on_is_said() {
         let place = Place::new();
         let nowhere = ProgramSearch::new("/nowhere/at/all", None);
-        let setting = ProjectContext {
+        let project = ProjectContext {
             begun: place.dirs.relay.clone(),
             dirs: place.dirs.clone(),
             user_dirs: place.user.clone(),
@@ -146,8 +146,8 @@ mod tests {
             claude_program: nowhere,
             own_program: std::env::current_exe().unwrap(),
         };
-        let running = setting.start_daemon().await.unwrap();
-        let hosted = Hosted::here(&setting, running).await.unwrap();
+        let running = project.start_daemon().await.unwrap();
+        let hosted = Hosted::here(&project, running).await.unwrap();
         let Hosted::Here { running, .. } = &hosted else {
             panic!("it runs elsewhere");
         };
@@ -155,7 +155,7 @@ mod tests {
         let _stalled = Stalled::of(&place.dirs.ledger(&session));
         running.handle.shutdown(false).await;
         running.handle.ended().cancelled().await;
-        let failure = hosted.again(&setting).await.err().unwrap();
+        let failure = hosted.again(&project).await.err().unwrap();
         let (way_on, next) = (&failure.message, &failure.hint);
         assert!(way_on.contains("leave the deck"), "{way_on}");
         assert!(next.contains("once this process has ended"), "{next}");

@@ -1,4 +1,4 @@
-//! `ctxrelay` itself: the deck, what hosts it, what it shows beside the record, and the demo.
+//! `ctxrelay` itself: the deck, what hosts it, what it shows besides the record, and the demo.
 
 pub mod deck;
 pub(in crate::cli) mod deck_screen;

@@ -1,5 +1,5 @@
-//! [`notification_settings`]: how the user wants to be told that something waits, as they wrote it
-//! in their own `config.json`. No project sets these keys: one of them names a program.
+//! [`notification_settings`]: how the user wants to be notified that something waits, from their
+//! own `config.json`. No project sets these keys: one of them names a program.
 
 use ctxrelay_ui::{FileProblem, NotificationSettings, NotificationWay, QuietHours};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! `ctxrelay notify`: how you are told that something waits while you look elsewhere, and a try.
+//! `ctxrelay notify`: how you are notified of what waits while you look elsewhere, and a test.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! [`NotifyCommand`]: the user's own program that tells them that something waits.
+//! [`NotifyCommand`]: the user's own program that notifies them that something waits.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

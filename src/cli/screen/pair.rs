@@ -49,12 +49,12 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let setting = &context.setting;
+    let project = &context.project;
     let Some(tmux) = find_program("tmux") else {
         return by_hand(context, args);
     };
     let outer = environment("TMUX").filter(|tmux| !tmux.is_empty());
-    if is_ours(setting, outer.as_deref()) {
+    if is_ours(project, outer.as_deref()) {
         return Err(Failure::usage(
             ProgramCode::InThePair,
             "this is the pair's own tmux already",
@@ -63,27 +63,27 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     }
     let inside = outer.is_some();
     let place = AgentPlace::of_pair(inside);
-    let is_open = !inside && has_session(setting, &tmux)?;
+    let is_open = !inside && has_session(project, &tmux)?;
     if is_open {
-        is_of_this_pair(setting, &tmux, environment)?;
+        is_of_this_pair(project, &tmux, environment)?;
     }
     let (mut first, mut last) = match (inside, is_open) {
         (true, _) => {
-            let missing = missing_panes(setting, &tmux, place, true, args.dry_run)?;
+            let missing = missing_panes(project, &tmux, place, true, args.dry_run)?;
             (missing, None)
         }
         // A second `pair` attaches, and opens what has ended meanwhile.
         (false, true) => {
-            let missing = missing_panes(setting, &tmux, place, false, false)?;
-            (missing, Some(attach(setting)))
+            let missing = missing_panes(project, &tmux, place, false, false)?;
+            (missing, Some(attach(project)))
         }
-        (false, false) => (commands(setting, place, environment), Some(attach(setting))),
+        (false, false) => (commands(project, place, environment), Some(attach(project))),
     };
     let opens_agent = |words: &Vec<OsString>| opens_claude(words) || opens_codex(words);
     let opens_agents = first.iter().any(opens_agent);
     // A pane of ours in which an agent has ended is filled again, whatever the daemon knows by now.
     let are_elsewhere =
-        opens_agents && !is_open && !args.new && wait_for(are_both_attached(setting))?;
+        opens_agents && !is_open && !args.new && wait_for(are_both_attached(project))?;
     if are_elsewhere {
         (first, last) = (Vec::new(), None);
     }
@@ -103,7 +103,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             })
             .collect();
         if last.is_none() {
-            lines.push(quoted(&own(setting, None)));
+            lines.push(quoted(&own(project, None)));
         }
         return show_dry_run(&context.out, &lines);
     }
@@ -118,21 +118,21 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         return deck::run_saying(context, Some(ATTACHED_ELSEWHERE.to_owned()));
     }
     // A pane whose program is missing would close before it could be read.
-    setting.claude_program.find().ok_or_else(missing_claude)?;
-    setting.codex_program.find().ok_or_else(missing_codex)?;
+    project.claude_program.find().ok_or_else(missing_claude)?;
+    project.codex_program.find().ok_or_else(missing_codex)?;
     if !inside {
-        private_folder(&socket(setting))?;
+        private_folder(&socket(project))?;
     }
     // A server of ours that begins only now begins with our environment.
     let is_there_before = inside || is_open;
     let left_out = (is_there_before && opens_agents)
-        .then(|| left_out(setting, &tmux, inside, environment))
+        .then(|| left_out(project, &tmux, inside, environment))
         .flatten();
     if let Some(left_out) = &left_out {
         context.out.note(left_out);
     }
     for command in &first {
-        tmux_run(&tmux, command, &setting.dirs.root)?;
+        tmux_run(&tmux, command, &project.dirs.root)?;
     }
     match last {
         Some(attach) => Err(Launch {
@@ -152,15 +152,15 @@ fn opens_codex(words: &[OsString]) -> bool {
 }
 
 /// Whether the pair's own server has its session already.
-fn has_session(setting: &ProjectContext, tmux: &Path) -> Result<bool, Failure> {
-    let mut args: Vec<OsString> = server(&socket(setting)).into();
-    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+fn has_session(project: &ProjectContext, tmux: &Path) -> Result<bool, Failure> {
+    let mut args: Vec<OsString> = server(&socket(project)).into();
+    let session = session_name(&project.dirs.root, &project.dirs.instance_id());
     args.extend([
         "has-session".into(),
         "-t".into(),
         format!("={session}").into(),
     ]);
-    capture(tmux, &args, &setting.dirs.root, TMUX_WAIT)
+    capture(tmux, &args, &project.dirs.root, TMUX_WAIT)
         .map(|said| said.ok)
         .map_err(failed)
 }
@@ -168,15 +168,15 @@ fn has_session(setting: &ProjectContext, tmux: &Path) -> Result<bool, Failure> {
 /// Refuses where the panes that are open are those of another pair of this project: attaching to them
 /// would pass for what was asked.
 fn is_of_this_pair(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     tmux: &Path,
     var: impl Fn(&str) -> Option<OsString>,
 ) -> Result<(), Failure> {
-    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+    let session = session_name(&project.dirs.root, &project.dirs.instance_id());
     let mut args = vec![WHOLE.into()];
-    args.extend(server(&socket(setting)));
+    args.extend(server(&socket(project)));
     args.extend(["show-environment", "-t", &session, RUNTIME_SESSION].map(OsString::from));
-    let said = capture(tmux, &args, &setting.dirs.root, TMUX_WAIT).map_err(failed)?;
+    let said = capture(tmux, &args, &project.dirs.root, TMUX_WAIT).map_err(failed)?;
     // It fails where the variable is not set, which is the pair without a name.
     let theirs = said.stdout.trim_end().split_once('=');
     let theirs = theirs.filter(|_| said.ok).map(|(_, name)| name.to_owned());
@@ -201,28 +201,28 @@ fn is_of_this_pair(
 /// again into those in which it has ended, to be run in their order. `inside`: in a tmux of the user's,
 /// where our own pane becomes the deck and an agent may be in any window.
 fn missing_panes(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     tmux: &Path,
     place: AgentPlace,
     inside: bool,
     dry_run: bool,
 ) -> Result<Vec<Vec<OsString>>, Failure> {
-    let root = &setting.dirs.root;
-    let session = session_name(root, &setting.dirs.instance_id());
+    let root = &project.dirs.root;
+    let session = session_name(root, &project.dirs.instance_id());
     let list: &[&str] = match inside {
         true => &["list-panes", "-a", "-F", PANES_FORMAT],
         false => &["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT],
     };
     let list: Vec<OsString> = list.iter().map(OsString::from).collect();
     let mut asked = vec![WHOLE.into()];
-    asked.extend(in_it(setting, inside, &list));
+    asked.extend(in_it(project, inside, &list));
     let listed = match tmux_run(tmux, &asked, root) {
         // One that is gone has none; what is only shown needs no server.
         Err(_) if dry_run => String::new(),
         listed => listed?,
     };
     // The session of a server of ours is one pair's.
-    let pair = inside.then_some(&setting.runtime_session);
+    let pair = inside.then_some(&project.runtime_session);
     let mut there = panes(&listed, root, pair);
     if inside {
         there.retain(|pane| pane.part != PairPart::Deck);
@@ -235,14 +235,14 @@ fn missing_panes(
         });
     }
     let env = passed_on(environment);
-    Ok(opened(setting, &env, place, inside, there))
+    Ok(opened(project, &env, place, inside, there))
 }
 
 /// The arguments of `tmux` for a command to the pair's own server, or to the user's.
-fn in_it(setting: &ProjectContext, inside: bool, command: &[OsString]) -> Vec<OsString> {
+fn in_it(project: &ProjectContext, inside: bool, command: &[OsString]) -> Vec<OsString> {
     let mut words: Vec<OsString> = match inside {
         true => Vec::new(),
-        false => server(&socket(setting)).into(),
+        false => server(&socket(project)).into(),
     };
     words.extend(command.iter().cloned());
     words
@@ -251,13 +251,13 @@ fn in_it(setting: &ProjectContext, inside: bool, command: &[OsString]) -> Vec<Os
 /// As [`missing_panes`], beside the panes that are there. One that is not open yet is named by the
 /// corner that it comes to.
 fn opened(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     env: &[OsString],
     place: AgentPlace,
     inside: bool,
     mut there: Vec<PairPane>,
 ) -> Vec<Vec<OsString>> {
-    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+    let session = session_name(&project.dirs.root, &project.dirs.instance_id());
     let home = (!inside).then(|| format!("{session}:"));
     let mut commands = Vec::new();
     for part in PairPart::ALL {
@@ -265,13 +265,13 @@ fn opened(
             None => beside(part, place, &there, home.as_deref()),
             Some(pane) if pane.has_ended => {
                 // Before it runs again, which may mark it again.
-                commands.push(in_it(setting, inside, &unmark(&pane.id)));
+                commands.push(in_it(project, inside, &unmark(&pane.id)));
                 (vec!["respawn-pane", "-k"], Some(&*pane.id))
             }
             Some(_) => continue,
         };
-        let command = pane(setting, env, &verb, target, part);
-        commands.push(in_it(setting, inside, &command));
+        let command = pane(project, env, &verb, target, part);
+        commands.push(in_it(project, inside, &command));
         let id = match (inside, place) {
             (true, AgentPlace::Below) => "{bottom}".to_owned(),
             (true, _) => "{right}".to_owned(),
@@ -323,7 +323,7 @@ fn by_hand(context: &CliContext, args: &Args) -> CliOutcome {
         .out
         .note("tmux is not installed; run these in three terminals:");
     let mut commands =
-        [None, Some("claude"), Some("codex")].map(|verb| own(&context.setting, verb));
+        [None, Some("claude"), Some("codex")].map(|verb| own(&context.project, verb));
     if !args.new {
         goes_on(context, &mut commands);
     }
@@ -333,14 +333,14 @@ fn by_hand(context: &CliContext, args: &Args) -> CliOutcome {
 
 /// The tmux commands that open the pair's session with its deck and both agents.
 fn commands(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     place: AgentPlace,
     var: impl Fn(&str) -> Option<OsString>,
 ) -> Vec<Vec<OsString>> {
-    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+    let session = session_name(&project.dirs.root, &project.dirs.instance_id());
     let env = passed_on(var);
     let new = ["new-session", "-d", "-s", &session];
-    let mut first = pane(setting, &env, &new, None, PairPart::Deck);
+    let mut first = pane(project, &env, &new, None, PairPart::Deck);
     // Nobody is attached to it before its panes are there: with the user's `destroy-unattached` it
     // would be gone by then.
     first.extend(
@@ -354,20 +354,20 @@ fn commands(
         ]
         .map(OsString::from),
     );
-    let mut commands = vec![in_it(setting, false, &first)];
+    let mut commands = vec![in_it(project, false, &first)];
     let deck = PairPane {
         part: PairPart::Deck,
         id: format!("{session}:"),
         has_ended: false,
     };
-    commands.extend(opened(setting, &env, place, false, vec![deck]));
+    commands.extend(opened(project, &env, place, false, vec![deck]));
     commands
 }
 
 /// The command that shows the pair's session here.
-fn attach(setting: &ProjectContext) -> Vec<OsString> {
-    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
-    let mut words: Vec<OsString> = server(&socket(setting)).into();
+fn attach(project: &ProjectContext) -> Vec<OsString> {
+    let session = session_name(&project.dirs.root, &project.dirs.instance_id());
+    let mut words: Vec<OsString> = server(&socket(project)).into();
     words.extend(["attach-session", "-t", &session].map(OsString::from));
     words
 }

@@ -1,4 +1,4 @@
-//! [`ScreenFiles`]: the user's keys, themes and choice of one, as files.
+//! [`ScreenFiles`]: the user's keys, themes and chosen theme, as files.
 
 use std::path::{Path, PathBuf};
 

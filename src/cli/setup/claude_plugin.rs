@@ -44,7 +44,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         return status_line::run(context, verb);
     }
     let program = context
-        .setting
+        .project
         .claude_program
         .find()
         .ok_or_else(missing_claude)?;
@@ -57,7 +57,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
 }
 
 fn install(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
-    let setting = &context.setting;
+    let project = &context.project;
     let what = match installed(context, &program)? {
         Some(Installed::Enabled(version) | Installed::Disabled(version)) => format!(
             "{} {version} is installed already; this renews it in your Claude settings (user scope).",
@@ -70,10 +70,10 @@ fn install(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
         ),
     };
     may_change(context, &what, yes)?;
-    let market = market(setting);
+    let market = market(project);
     market
         .write()
-        .map_err(|error| plugin_failure(setting, &error))?;
+        .map_err(|error| plugin_failure(project, &error))?;
     for args in market.install() {
         vendor_command(Agent::Claude, context, &program, &args)?;
     }
@@ -85,7 +85,7 @@ fn install(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
 }
 
 fn remove(context: &CliContext, program: PathBuf, yes: bool) -> CliOutcome {
-    let market = market(&context.setting);
+    let market = market(&context.project);
     let discard = || {
         let discarded = market.discard();
         discarded.map_err(|error| Failure::internal("remove the plugin's files", error))

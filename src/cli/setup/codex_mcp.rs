@@ -54,10 +54,10 @@ pub enum Verb {
 
 pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     if matches!(verb, Verb::Server) {
-        return bridge::serve(&context.setting, Agent::Codex);
+        return bridge::serve(&context.project, Agent::Codex);
     }
     let program = context
-        .setting
+        .project
         .codex_program
         .find()
         .ok_or_else(missing_codex)?;
@@ -83,9 +83,9 @@ pub(in crate::cli) struct CodexMcpEntry {
 }
 
 fn install(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
-    let setting = &context.setting;
+    let project = &context.project;
     let found = entry(context, program)?;
-    let args = add_args(setting, environment("HOME"));
+    let args = add_args(project, environment("HOME"));
     let mut what = format!(
         "This registers `{NAME}` in your Codex configuration, for every plain `codex`: it works in \
          the project of the folder that Codex works in, and writes nothing where there is none."
@@ -113,9 +113,9 @@ fn install(context: &CliContext, program: &Path, yes: bool) -> CliOutcome {
 }
 
 /// `codex mcp add` replaces an entry of the same name silently (0.169.0, observed).
-fn add_args(setting: &ProjectContext, home: Option<OsString>) -> Vec<OsString> {
+fn add_args(project: &ProjectContext, home: Option<OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = ["mcp", "add", NAME].map(OsString::from).into();
-    let registry = &setting.user_dirs.registry;
+    let registry = &project.user_dirs.registry;
     let found_alone =
         UserDirs::from_env(|name| home.clone().filter(|_| name == "HOME").map(Into::into));
     if found_alone.is_none_or(|found| found.registry != *registry) {
@@ -124,7 +124,7 @@ fn add_args(setting: &ProjectContext, home: Option<OsString>) -> Vec<OsString> {
         args.extend(["--env".into(), pair]);
     }
     args.push("--".into());
-    args.push(setting.own_program.clone().into_os_string());
+    args.push(project.own_program.clone().into_os_string());
     // Without a project: Codex starts it in the folder of its conversation (0.169.0, observed).
     args.extend(["codex-mcp", "server"].map(OsString::from));
     args

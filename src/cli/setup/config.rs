@@ -1,4 +1,4 @@
-//! `ctxrelay config …`: what `config.json` may say, and what of it counts.
+//! `ctxrelay config …`: what `config.json` may contain, and which part of it is in force.
 
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -47,8 +47,8 @@ pub fn schema(out: &Output) -> CliOutcome {
 
 /// Prints what counts.
 pub fn show(context: &CliContext) -> CliOutcome {
-    let setting = &context.setting;
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let project = &context.project;
+    let loaded = config::load(&project.dirs, &project.user_dirs);
     let mut counts = serde_json::to_value(&loaded.config)
         .map_err(|error| Failure::internal("write the configuration", error))?;
     if loaded.file.is_none() {
@@ -83,7 +83,7 @@ fn to_json(context: &CliContext, loaded: &Loaded, counts: Value) -> Value {
         .map(|waiting| json!({"key": waiting.key, "actsUpon": waiting.matters_now()}))
         .collect();
     json!({
-        "path": context.setting.dirs.config(),
+        "path": context.project.dirs.config(),
         "config": counts,
         "problems": problems,
         "waiting": waiting,

@@ -1,4 +1,4 @@
-//! `ctxrelay doctor`: checks, each a sentence with the next step. Leaves everything as it was.
+//! `ctxrelay doctor`: checks, each a sentence with the next step. Changes nothing.
 
 mod check;
 mod programs;
@@ -49,9 +49,9 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
-    let setting = &context.setting;
+    let project = &context.project;
     let (found, status) = runtime()?.block_on(async {
-        let found = connect::control(setting).await;
+        let found = connect::control(project).await;
         let status = match &found {
             DaemonFound::Live(live) => live.status().await.ok(),
             _ => None,
@@ -59,25 +59,25 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         (found, status)
     });
     let mut checks = vec![
-        project(setting),
-        git(setting),
-        instructions(setting),
-        permissions(setting),
-        config(setting),
-        daemon(setting, &found),
-        ports(setting, &found),
-        tokens(setting),
-        record(setting),
-        space::check(setting),
-        writing::check(setting),
-        programs::codex(setting, status.as_ref()),
-        programs::claude(setting),
-        programs::plugin(setting),
-        programs::tmux(setting),
+        project_found(project),
+        git(project),
+        instructions(project),
+        permissions(project),
+        config(project),
+        daemon(project, &found),
+        ports(project, &found),
+        tokens(project),
+        record(project),
+        space::check(project),
+        writing::check(project),
+        programs::codex(project, status.as_ref()),
+        programs::claude(project),
+        programs::plugin(project),
+        programs::tmux(project),
     ];
-    checks.extend(programs::hooks(setting));
-    checks.extend(programs::installed_plugin(setting));
-    checks.extend(programs::codex_mcp(setting));
+    checks.extend(programs::hooks(project));
+    checks.extend(programs::installed_plugin(project));
+    checks.extend(programs::codex_mcp(project));
     let hook = status.and_then(|status| status.agents.codex.hook);
     checks.extend(hook.map(|review| codex_hook(&review)));
     let ok = checks.iter().all(|check| check.ok);
@@ -110,10 +110,10 @@ fn text(checks: &[Check]) -> ReportText {
     out
 }
 
-fn project(setting: &ProjectContext) -> Check {
-    let root = &setting.dirs.root;
-    let target = if exists(&setting.dirs.relay) {
-        &setting.dirs.relay
+fn project_found(project: &ProjectContext) -> Check {
+    let root = &project.dirs.root;
+    let target = if exists(&project.dirs.relay) {
+        &project.dirs.relay
     } else {
         root
     };
@@ -130,7 +130,7 @@ fn project(setting: &ProjectContext) -> Check {
     }
 }
 
-fn git(setting: &ProjectContext) -> Check {
+fn git(project: &ProjectContext) -> Check {
     if find_program("git").is_none() {
         return bad(
             "git",
@@ -138,7 +138,7 @@ fn git(setting: &ProjectContext) -> Check {
             "install git: sign-off records commit and tree",
         );
     }
-    if setting
+    if project
         .dirs
         .root
         .ancestors()
@@ -154,9 +154,9 @@ fn git(setting: &ProjectContext) -> Check {
     }
 }
 
-fn instructions(setting: &ProjectContext) -> Check {
+fn instructions(project: &ProjectContext) -> Check {
     const ID: &str = "instructions";
-    let plan = Plan::of(&setting.dirs.root, &Homes::from_env());
+    let plan = Plan::of(&project.dirs.root, &Homes::from_env());
     let hidden: Vec<String> = plan.hiding.iter().map(ToString::to_string).collect();
     if hidden.is_empty() {
         good(ID, "no file of ours hides one of yours")
@@ -165,9 +165,9 @@ fn instructions(setting: &ProjectContext) -> Check {
     }
 }
 
-fn permissions(setting: &ProjectContext) -> Check {
+fn permissions(project: &ProjectContext) -> Check {
     const ID: &str = "permissions";
-    let dirs = &setting.dirs;
+    let dirs = &project.dirs;
     for dir in [&dirs.relay, &dirs.state] {
         let found = match dir.symlink_metadata() {
             Ok(found) => found,
@@ -230,22 +230,22 @@ fn of_another(dir: &Path, found: &Metadata) -> Option<(String, String)> {
 }
 
 /// What is said of what may not be read, where all of the state is another user's.
-fn denied(setting: &ProjectContext) -> Option<(String, String)> {
-    let dirs = [&setting.dirs.relay, &setting.dirs.state];
+fn denied(project: &ProjectContext) -> Option<(String, String)> {
+    let dirs = [&project.dirs.relay, &project.dirs.state];
     dirs.into_iter()
         .find_map(|dir| of_another(dir, &dir.symlink_metadata().ok()?))
 }
 
 /// What of `config.json` does not count.
-fn config(setting: &ProjectContext) -> Check {
+fn config(project: &ProjectContext) -> Check {
     const ID: &str = "config";
-    let read = rustix::fs::access(setting.dirs.config(), rustix::fs::Access::READ_OK);
+    let read = rustix::fs::access(project.dirs.config(), rustix::fs::Access::READ_OK);
     if read == Err(rustix::io::Errno::ACCESS)
-        && let Some((message, hint)) = denied(setting)
+        && let Some((message, hint)) = denied(project)
     {
         return bad(ID, message, hint);
     }
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let loaded = config::load(&project.dirs, &project.user_dirs);
     let said = Problem::told(&loaded.ineffective());
     if !said.is_empty() {
         let hint = "mend .contextrelay/config.json; `ctxrelay config show` says what counts";
@@ -265,10 +265,10 @@ fn config(setting: &ProjectContext) -> Check {
     )
 }
 
-fn daemon(setting: &ProjectContext, found: &DaemonFound) -> Check {
+fn daemon(project: &ProjectContext, found: &DaemonFound) -> Check {
     const ID: &str = "daemon";
     match found {
-        DaemonFound::Live(_) => match Difference::of(&setting.dirs) {
+        DaemonFound::Live(_) => match Difference::of(&project.dirs) {
             Some(difference) => note(ID, difference.to_string(), REPLACE_HINT),
             None => good(ID, "the daemon answers"),
         },
@@ -277,22 +277,22 @@ fn daemon(setting: &ProjectContext, found: &DaemonFound) -> Check {
             format!("the daemon cannot be asked: {why}"),
             "stop it with `ctxrelay kill` and start it again",
         ),
-        DaemonFound::Nobody => match StateElsewhere::of(setting) {
+        DaemonFound::Nobody => match StateElsewhere::of(project) {
             Some(elsewhere) => {
                 let failure = elsewhere.failure();
                 bad(ID, failure.message, failure.hint)
             }
-            None => nobody(setting, hold(&setting.dirs)),
+            None => nobody(project, hold(&project.dirs)),
         },
     }
 }
 
-fn nobody(setting: &ProjectContext, hold: Hold) -> Check {
+fn nobody(project: &ProjectContext, hold: Hold) -> Check {
     const ID: &str = "daemon";
-    if let Some(newer) = newer_state(setting).filter(|_| hold == Hold::Free) {
+    if let Some(newer) = newer_state(project).filter(|_| hold == Hold::Free) {
         return bad(ID, newer.to_string(), newer.hint());
     }
-    if sentinel::is_killed(&setting.dirs) {
+    if sentinel::is_killed(&project.dirs) {
         return note(ID, "stopped by you", "start it with `ctxrelay`");
     }
     match hold {
@@ -301,7 +301,7 @@ fn nobody(setting: &ProjectContext, hold: Hold) -> Check {
             "a process owns this project and does not answer",
             "stop it with `ctxrelay kill`, or see who holds .contextrelay/state/daemon.lock",
         ),
-        Hold::NoLocks => bad(ID, no_locks(&setting.dirs), NO_LOCKS_HINT),
+        Hold::NoLocks => bad(ID, no_locks(&project.dirs), NO_LOCKS_HINT),
         Hold::Free => note(ID, "no daemon runs", "start it with `ctxrelay`"),
     }
 }
@@ -319,9 +319,9 @@ fn codex_hook(review: &HookReview) -> Check {
     }
 }
 
-fn ports(setting: &ProjectContext, found: &DaemonFound) -> Check {
+fn ports(project: &ProjectContext, found: &DaemonFound) -> Check {
     const ID: &str = "ports";
-    if let (DaemonFound::Live(_), Some(published)) = (found, Published::read(&setting.dirs)) {
+    if let (DaemonFound::Live(_), Some(published)) = (found, Published::read(&project.dirs)) {
         return good(
             ID,
             format!(
@@ -330,10 +330,10 @@ fn ports(setting: &ProjectContext, found: &DaemonFound) -> Check {
             ),
         );
     }
-    let Some(ports) = setting.ports else {
+    let Some(ports) = project.ports else {
         return good(
             ID,
-            format!("free ones are taken from {} on", setting.port_base),
+            format!("free ones are taken from {} on", project.port_base),
         );
     };
     let taken: Vec<String> = [ports.control, ports.proxy]
@@ -354,17 +354,17 @@ fn ports(setting: &ProjectContext, found: &DaemonFound) -> Check {
     )
 }
 
-fn tokens(setting: &ProjectContext) -> Check {
+fn tokens(project: &ProjectContext) -> Check {
     const ID: &str = "tokens";
     for secret in [Secret::Claude, Secret::Codex, Secret::Reader, Secret::Proxy] {
-        match read_token(&setting.dirs, secret) {
+        match read_token(&project.dirs, secret) {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return note(ID, "there are no tokens yet", "the first daemon makes them");
             }
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                let (message, hint) = denied(setting).unwrap_or_else(|| {
-                    let path = setting.dirs.state_file(secret.file_name());
+                let (message, hint) = denied(project).unwrap_or_else(|| {
+                    let path = project.dirs.state_file(secret.file_name());
                     let failure = disk::unreadable(&path, &error);
                     (failure.message, failure.hint)
                 });
@@ -377,7 +377,7 @@ fn tokens(setting: &ProjectContext) -> Check {
                     error.to_string(),
                     format!(
                         "remove {} and restart the daemon",
-                        setting.dirs.state_file(secret.file_name()).display()
+                        project.dirs.state_file(secret.file_name()).display()
                     ),
                 );
             }
@@ -386,9 +386,9 @@ fn tokens(setting: &ProjectContext) -> Check {
     good(ID, "the tokens are there and private")
 }
 
-fn record(setting: &ProjectContext) -> Check {
+fn record(project: &ProjectContext) -> Check {
     const ID: &str = "record";
-    let (session, path) = match disk::current(setting) {
+    let (session, path) = match disk::current(project) {
         Ok(Some(current)) => current,
         Ok(None) => {
             return note(
@@ -421,11 +421,11 @@ fn record(setting: &ProjectContext) -> Check {
         }
         _ => {}
     }
-    let outside = match disk::outside_head(setting) {
+    let outside = match disk::outside_head(project) {
         Ok(outside) => outside,
         Err(failure) => return bad(ID, failure.message, failure.hint),
     };
-    if let Some(lost) = outside.as_ref().filter(|kept| kept.is_lost(&setting.dirs)) {
+    if let Some(lost) = outside.as_ref().filter(|kept| kept.is_lost(&project.dirs)) {
         let gone = disk::gone(&lost.head.session_id);
         return bad(ID, gone.message, gone.hint);
     }

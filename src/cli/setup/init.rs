@@ -1,4 +1,4 @@
-//! `ctxrelay init`: a project made ready. May be repeated.
+//! `ctxrelay init`: prepares a project. Can be repeated.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -56,7 +56,6 @@ pub enum Instructions {
 /// One thing that was done, or not.
 #[derive(Debug)]
 pub struct InitStep {
-    /// What.
     pub what: String,
     pub state: InitState,
 }
@@ -84,7 +83,7 @@ impl InitStep {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    check_plugin(&context.setting)?;
+    check_plugin(&context.project)?;
     let mut steps = vec![
         session(context, args.dry_run)?,
         config(context, args.dry_run)?,
@@ -100,7 +99,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             "next: `ctxrelay pair` opens the deck, Claude Code and Codex; `ctxrelay` the deck alone",
         );
     }
-    if let Some(main) = context.setting.dirs.main_of_worktree() {
+    if let Some(main) = context.project.dirs.main_of_worktree() {
         context.out.note(&format!(
             "this is a git worktree of {}, whose record is another one",
             main.display()
@@ -111,9 +110,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 
 /// The block in the files that the agents read, and out of those in which it is in the way.
 fn instruct(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
-    let root = &context.setting.dirs.root;
+    let root = &context.project.dirs.root;
     let plan = Plan::of(root, &Homes::from_env());
-    let body = managed_instructions(policy_on_disk(&context.setting).coordinator);
+    let body = managed_instructions(policy_on_disk(&context.project).coordinator);
     let mut steps = Vec::new();
     for name in &plan.with {
         let change = |text: &str| with_block(text, &body).map(Some);
@@ -139,7 +138,7 @@ pub fn take_out(
     yes: bool,
     dry_run: bool,
 ) -> Result<Option<InitStep>, Failure> {
-    let path = context.setting.dirs.root.join(name);
+    let path = context.project.dirs.root.join(name);
     let mut step = edit(context, &path, yes, dry_run, without_block)?;
     if step.state == InitState::Made {
         step.state = InitState::Removed;
@@ -177,9 +176,9 @@ pub fn report(context: &CliContext, steps: &[InitStep]) -> CliOutcome {
 /// The folders, `current` and the first session: what a daemon makes when it starts. One that
 /// runs has done so; else one runs for a moment, so that there is one way to begin a record.
 fn session(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
-    let setting = &context.setting;
+    let project = &context.project;
     let what = "the project's record in .contextrelay/".to_owned();
-    let begun = disk::current(setting)?.is_some_and(|(_, path)| exists(&path));
+    let begun = disk::current(project)?.is_some_and(|(_, path)| exists(&path));
     if begun {
         return Ok(InitStep::new(what, InitState::There));
     }
@@ -187,11 +186,11 @@ fn session(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
         return Ok(InitStep::new(what, InitState::Would));
     }
     wait_for(async {
-        if let DaemonFound::Live(_) = connect::control(setting).await {
+        if let DaemonFound::Live(_) = connect::control(project).await {
             return Ok(());
         }
-        operator::lifts_kill(setting)?;
-        let mut running = setting.start_daemon().await?;
+        operator::lifts_kill(project)?;
+        let mut running = project.start_daemon().await?;
         running.handle.shutdown(false).await;
         match timeout(END_WAIT, running.ended()).await {
             Ok(ended) => ended.map_err(Failure::from),
@@ -206,7 +205,7 @@ fn session(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
 
 /// An empty configuration to be filled; an existing one is never touched.
 fn config(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
-    let path = context.setting.dirs.config();
+    let path = context.project.dirs.config();
     let what = "the configuration .contextrelay/config.json".to_owned();
     if exists(&path) {
         return Ok(InitStep::new(what, InitState::There));
@@ -226,14 +225,14 @@ fn config(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
 }
 
 fn plugin(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
-    let setting = &context.setting;
-    let dir = plugin_dir(setting);
-    let state = if plugin_spec(setting).is_current(&dir) {
+    let project = &context.project;
+    let dir = plugin_dir(project);
+    let state = if plugin_spec(project).is_current(&dir) {
         InitState::There
     } else if dry_run {
         InitState::Would
     } else {
-        write_plugin(setting)?;
+        write_plugin(project)?;
         InitState::Made
     };
     Ok(InitStep::new(
@@ -244,8 +243,8 @@ fn plugin(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
 
 /// The plugin for a plain `claude`, where it was installed for another program or version.
 fn installed_plugin(context: &CliContext, dry_run: bool) -> Result<Option<InitStep>, Failure> {
-    let setting = &context.setting;
-    let market = market(setting);
+    let project = &context.project;
+    let market = market(project);
     if !market.is_there() || market.is_current() {
         return Ok(None);
     }
@@ -253,7 +252,7 @@ fn installed_plugin(context: &CliContext, dry_run: bool) -> Result<Option<InitSt
         true => Ok(false),
         false => market.renew(),
     };
-    let state = match renewed.map_err(|error| plugin_failure(setting, &error))? {
+    let state = match renewed.map_err(|error| plugin_failure(project, &error))? {
         true => InitState::Made,
         false if dry_run => InitState::Would,
         false => InitState::Left,
@@ -280,13 +279,13 @@ pub fn edit(
     change: impl Fn(&str) -> Result<Option<String>, Unpaired>,
 ) -> Result<InitStep, Failure> {
     let name = path
-        .strip_prefix(&context.setting.dirs.root)
+        .strip_prefix(&context.project.dirs.root)
         .unwrap_or(path)
         .display()
         .to_string();
     let step = |what: String, state| Ok(InitStep::new(what, state));
     // A link is followed to a file of the project: AGENTS.md is often one to CLAUDE.md.
-    let real = match behind(&context.setting.dirs.root, path) {
+    let real = match behind(&context.project.dirs.root, path) {
         Ok(real) => real,
         Err(why) => return step(format!("{name}: {why}"), InitState::Left),
     };

@@ -1,10 +1,10 @@
-//! [`Plan`]: which instruction files get our block and which lose it, so that none of ours keeps
+//! [`Plan`]: which instruction files get our block and which lose it, so that no file of ours keeps
 //! an agent from reading one of the user's.
 //!
 //! Claude reads `CLAUDE.md`, `.claude/CLAUDE.md` and `CLAUDE.local.md` of the project and of the
-//! folders above it, and `AGENTS.md` only where there is none of them; empty ones do not count.
-//! Codex reads one file of a folder: the first of `AGENTS.override.md`, `AGENTS.md` and the names
-//! in `project_doc_fallback_filenames` of its configuration.
+//! folders above it, and `AGENTS.md` only if there is none of these; empty files do not count.
+//! Codex reads one file per folder: the first of `AGENTS.override.md`, `AGENTS.md` and the names in
+//! `project_doc_fallback_filenames` of its configuration.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};

@@ -1,4 +1,4 @@
-//! A project made ready and taken back, its settings and what of them is trusted, and what is missing.
+//! Prepares a project and undoes that; its settings, their trust, and what is missing.
 
 pub(in crate::cli) mod claude_plugin;
 pub(in crate::cli) mod codex_mcp;

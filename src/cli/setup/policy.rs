@@ -197,9 +197,9 @@ fn title(coordinator: Coordinator) -> &'static str {
 /// As the daemon has it, else as the disk does.
 fn policy(context: &CliContext) -> Result<PolicyStatus, Failure> {
     wait_for(async {
-        match connect::control(&context.setting).await {
+        match connect::control(&context.project).await {
             DaemonFound::Live(live) => Ok(live.status().await?.policy),
-            DaemonFound::Nobody | DaemonFound::Unfit(_) => Ok(policy_on_disk(&context.setting)),
+            DaemonFound::Nobody | DaemonFound::Unfit(_) => Ok(policy_on_disk(&context.project)),
         }
     })
 }

@@ -1,5 +1,5 @@
-//! `ctxrelay trust`: what of `config.json` has power and waits for the operator, as a diff; and the
-//! operator's yes.
+//! `ctxrelay trust`: the parts of `config.json` that have power and wait for the operator, as a
+//! diff; and the operator's agreement.
 
 use serde_json::{Value, json};
 
@@ -28,8 +28,8 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let setting = &context.setting;
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let project = &context.project;
+    let loaded = config::load(&project.dirs, &project.user_dirs);
     if loaded.file.is_none() {
         let why = loaded.problems.first().map(ToString::to_string);
         return Err(Failure::state(
@@ -97,7 +97,7 @@ async fn sign(
         (Some(state), false) => state.sign_off(sign)?,
         (state, _) => {
             let place = SignedPlace {
-                project: context.setting.dirs.instance_id(),
+                project: context.project.dirs.instance_id(),
                 session: world
                     .session_id
                     .clone()

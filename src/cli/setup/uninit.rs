@@ -1,5 +1,5 @@
-//! `ctxrelay uninit`: takes back what `init` did. The record goes only when it is asked for by
-//! name, because it cannot be brought back.
+//! `ctxrelay uninit`: undoes what `init` did. The record is removed only if it is named, because it
+//! cannot be restored.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -40,7 +40,7 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let setting = &context.setting;
+    let project = &context.project;
     // To the end, however long the questions take: a daemon that began meanwhile would acknowledge
     // what goes with the folder.
     let _lock = match args.dry_run {
@@ -48,11 +48,11 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         false => alone_here(context)?,
     };
     let mut steps = Vec::new();
-    let Plan { with, without, .. } = Plan::of(&setting.dirs.root, &Homes::from_env());
+    let Plan { with, without, .. } = Plan::of(&project.dirs.root, &Homes::from_env());
     for name in with.iter().chain(&without) {
         steps.extend(take_out(context, name, args.yes, args.dry_run)?);
     }
-    let plugin = plugin_dir(setting);
+    let plugin = plugin_dir(project);
     steps.push(remove(&plugin, "the Claude plugin", args.dry_run)?);
     steps.extend(record(context, args)?);
     report(context, &steps)
@@ -60,13 +60,13 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 
 /// The project for this command alone; `None` where there is none.
 fn alone_here(context: &CliContext) -> Result<Option<OwnerLock>, Failure> {
-    let setting = &context.setting;
-    let dirs = &setting.dirs;
+    let project = &context.project;
+    let dirs = &project.dirs;
     let running = |what: String| {
         let hint = "stop it first, with `ctxrelay kill`";
         Err(Failure::state(ProgramCode::Running, what, hint))
     };
-    match runtime()?.block_on(connect::control(setting)) {
+    match runtime()?.block_on(connect::control(project)) {
         DaemonFound::Live(_) => return running("a daemon runs for this project".to_owned()),
         DaemonFound::Unfit(why) => {
             let what = format!("a daemon runs for this project and cannot be asked: {why}");
@@ -74,7 +74,7 @@ fn alone_here(context: &CliContext) -> Result<Option<OwnerLock>, Failure> {
         }
         DaemonFound::Nobody => {}
     }
-    if let Some(elsewhere) = StateElsewhere::of(setting) {
+    if let Some(elsewhere) = StateElsewhere::of(project) {
         return Err(elsewhere.failure());
     }
     if !exists(&dirs.relay) {
@@ -90,7 +90,7 @@ fn alone_here(context: &CliContext) -> Result<Option<OwnerLock>, Failure> {
 /// The record is the operator's: to end it needs a terminal and its name typed. What is derived from
 /// it holds its words too, wherever that lies.
 fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
-    let (dirs, user) = (&context.setting.dirs, &context.setting.user_dirs);
+    let (dirs, user) = (&context.project.dirs, &context.project.user_dirs);
     let instance_id = dirs.instance_id();
     let name = ".contextrelay/ with the whole record".to_owned();
     let mut folders = vec![(&*dirs.relay, name)];

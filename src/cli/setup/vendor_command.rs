@@ -1,5 +1,4 @@
-//! [`vendor_command`]: one of an agent's own commands, by which we come into its settings and leave
-//! them.
+//! [`vendor_command`]: one of an agent's own commands, which adds us to its settings or removes us.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -51,7 +50,7 @@ pub fn vendor_command(
             ),
         )
     };
-    let said = capture(program, args, &context.setting.dirs.root, COMMAND_WAIT).map_err(fail)?;
+    let said = capture(program, args, &context.project.dirs.root, COMMAND_WAIT).map_err(fail)?;
     if said.ok {
         return Ok(said);
     }

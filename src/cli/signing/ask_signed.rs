@@ -1,4 +1,5 @@
-//! [`ask_signed`]: as [`ask`](crate::cli::connection::operator::ask), for an act that is signed where the record says so.
+//! [`ask_signed`]: as [`ask`](crate::cli::connection::operator::ask), for an act that is signed if
+//! the record requires it.
 
 use crate::cli::connection::operator::{confirm_lines, live};
 use crate::cli::context::CliContext;
@@ -23,9 +24,7 @@ pub struct SignedQuestion<'a> {
 pub struct SignedSubject<'a> {
     /// What is done.
     pub act: OperatorAct,
-    /// To what.
     pub subject: &'a str,
-    /// How.
     pub verdict: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! The operator's key: made, unlocked and used, in this process or by `ssh-keygen`.
+//! The operator's key: created, unlocked and used, in this process or by `ssh-keygen`.
 
 pub(in crate::cli) mod ask_signed;
 pub(in crate::cli) mod operator_key;

@@ -66,7 +66,7 @@ pub fn run(context: &CliContext, verb: &Verb) -> CliOutcome {
 
 fn new(context: &CliContext) -> CliOutcome {
     refuse_others()?;
-    let user = &context.setting.user_dirs;
+    let user = &context.project.user_dirs;
     operator_key::must_be_missing(user).map_err(|error| failed(context, &error))?;
     context.out.note(
         "The passphrase is kept nowhere. Without it nothing can be decided where decisions are \
@@ -95,7 +95,7 @@ fn new(context: &CliContext) -> CliOutcome {
 /// Signs once before it is taken: a key that cannot is not, nor one whose question is left.
 fn new_ssh(context: &CliContext, path: &Path) -> CliOutcome {
     refuse_others()?;
-    let user = &context.setting.user_dirs;
+    let user = &context.project.user_dirs;
     let no_key = |error: KeyError| failed(context, &error);
     let (signer, public_key) = operator_key::read_ssh(user, path).map_err(no_key)?;
     let key = ssh_signer(context, signer.clone(), public_key.clone());
@@ -112,14 +112,14 @@ fn new_ssh(context: &CliContext, path: &Path) -> CliOutcome {
 }
 
 fn show(context: &CliContext) -> CliOutcome {
-    let signer = operator_key::read(&context.setting.user_dirs);
+    let signer = operator_key::read(&context.project.user_dirs);
     let signer = signer.map_err(|error| failed(context, &error))?;
     report(context, Some(&signer), "is there")
 }
 
 fn remove(context: &CliContext) -> CliOutcome {
     refuse_others()?;
-    let user = &context.setting.user_dirs;
+    let user = &context.project.user_dirs;
     let signer = match operator_key::read(user) {
         Ok(signer) => Some(signer),
         // Nothing signs with it as it is, and no other key can be made while it lies there.
@@ -141,7 +141,7 @@ fn remove(context: &CliContext) -> CliOutcome {
 
 /// Without a signer it is a file that was no key.
 fn report(context: &CliContext, signer: Option<&Signer>, what: &str) -> CliOutcome {
-    let path = context.setting.user_dirs.operator_key();
+    let path = context.project.user_dirs.operator_key();
     let mut text = ReportText::new();
     text.note(match signer {
         Some(signer) => format!("key {signer} {what}"),
@@ -213,7 +213,7 @@ pub async fn find_wanted(
     live: &Live,
     wanted: Option<&Signer>,
 ) -> Result<OperatorSigner, Failure> {
-    let found = operator_key::read(&context.setting.user_dirs);
+    let found = operator_key::read(&context.project.user_dirs);
     if let Some(found) = found
         .ok()
         .filter(|found| wanted.is_some_and(|it| it != found))
@@ -230,7 +230,7 @@ pub async fn find_wanted(
 ///
 /// When there is no key, it is another one, or the passphrase is not its own.
 pub fn find(context: &CliContext, wanted: Option<&Signer>) -> Result<OperatorSigner, Failure> {
-    let user = &context.setting.user_dirs;
+    let user = &context.project.user_dirs;
     let found = operator_key::read(user).map_err(|error| failed(context, &error))?;
     if let Some(wanted) = wanted.filter(|wanted| **wanted != found) {
         return Err(Failure::refused(
@@ -268,14 +268,14 @@ fn ssh_signer(context: &CliContext, signer: Signer, public_key: PathBuf) -> Oper
 ///
 /// As [`find`].
 pub fn deck_key(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     wanted: &Signer,
     typed: &str,
 ) -> Result<UnlockedKey, KeyFault> {
-    let user = &setting.user_dirs;
+    let user = &project.user_dirs;
     must_be(user, wanted)?;
     let key = operator_key::unlock(user, typed).map_err(fault)?;
-    let keys = config::load(&setting.dirs, user).config.operator;
+    let keys = config::load(&project.dirs, user).config.operator;
     Ok(UnlockedKey {
         key: Box::new(key),
         keep: Duration::from_secs(60 * keys.unlock_minutes.get()),
@@ -288,16 +288,16 @@ pub fn deck_key(
 ///
 /// When it is another key, or `ssh-keygen` has not signed.
 pub fn deck_ssh(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     wanted: &Signer,
     bytes: &[u8],
     is_left: &dyn Fn() -> bool,
 ) -> Result<String, KeyFault> {
-    let user = &setting.user_dirs;
+    let user = &project.user_dirs;
     must_be(user, wanted)?;
     let path = operator_key::ssh_key(user).map_err(fault)?;
     let path = path.ok_or_else(|| fault(KeyError::Missing))?;
-    let program = &setting.own_program;
+    let program = &project.own_program;
     let signed = ssh_sign(wanted, &path, bytes, Asking::Elsewhere { program }, is_left);
     signed.map_err(|why| {
         let has_agent = std::env::var_os("SSH_AUTH_SOCK").is_some_and(|socket| !socket.is_empty());
@@ -349,7 +349,7 @@ pub async fn sign_act(
 }
 
 fn failed(context: &CliContext, error: &KeyError) -> Failure {
-    let path = context.setting.user_dirs.operator_key();
+    let path = context.project.user_dirs.operator_key();
     let hint = match error {
         KeyError::Missing => "make one: `ctxrelay operator key new`".to_owned(),
         KeyError::IsSsh | KeyError::NoSshKey(_) => {

@@ -1,5 +1,5 @@
-//! [`ssh_sign`]: has `ssh-keygen` sign with a person's own key. The agent works, and a security key
-//! waits for a touch.
+//! [`ssh_sign`]: signs with a person's own key through `ssh-keygen`. An SSH agent works, and a
+//! security key waits for a touch.
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! [`agent_word`]: an agent as it is typed.
+//! [`agent_word`]: an agent as a person types it.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 

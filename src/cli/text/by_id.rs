@@ -1,4 +1,4 @@
-//! [`by_id`]: the thing that a person means by its id, or by the end of it.
+//! [`by_id`]: finds what a person means by its id, or by the end of its id.
 
 use crate::cli::exit::Failure;
 use crate::core::id::EntryId;

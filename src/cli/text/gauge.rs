@@ -1,4 +1,4 @@
-//! [`Gauge`]: how far a long work is, on one line of the terminal.
+//! [`Gauge`]: the progress of long work, on one line of the terminal.
 
 use std::convert::Infallible;
 use std::io::{self, IsTerminal as _, Write as _};

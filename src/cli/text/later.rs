@@ -1,4 +1,4 @@
-//! [`Later`]: words of a verb that are put together only where that verb is used.
+//! [`Later`]: texts of a verb that are built only when that verb is used.
 
 use clap::{ArgMatches, Command, Error, FromArgMatches, Subcommand};
 

@@ -1,4 +1,4 @@
-//! [`Masking`]: the redaction rules of `config.json`, by which a command masks what it tells.
+//! [`Masking`]: the redaction rules of `config.json`, by which a command masks its output.
 
 use crate::cli::exit::Failure;
 use crate::core::redact::{OwnRules, Redactor};
@@ -14,8 +14,8 @@ pub(in crate::cli) struct Masking {
 
 impl Masking {
     /// Those of a project.
-    pub(in crate::cli) fn load(setting: &ProjectContext) -> Self {
-        Self::of(&config::load(&setting.dirs, &setting.user_dirs))
+    pub(in crate::cli) fn load(project: &ProjectContext) -> Self {
+        Self::of(&config::load(&project.dirs, &project.user_dirs))
     }
 
     /// Those of a configuration that was read.

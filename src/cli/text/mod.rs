@@ -1,4 +1,4 @@
-//! Words, names and numbers as verbs write them.
+//! Words, names and numbers, as verbs print them.
 
 pub(in crate::cli) mod agent_word;
 pub(in crate::cli) mod by_id;

@@ -42,7 +42,6 @@ impl Broken {
     }
 }
 
-/// Sends a frame.
 pub(super) async fn send<S>(ws: &mut WebSocketStream<S>, frame: &Frame) -> Result<(), Broken>
 where
     S: AsyncRead + AsyncWrite + Unpin,

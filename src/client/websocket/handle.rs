@@ -1,4 +1,4 @@
-//! [`WebSocketHandle`]: a caller's end of the connection; [`LinkCall`]: what it hands to the link.
+//! [`WebSocketHandle`]: a caller's end of the connection; [`LinkCall`]: what it sends to the link.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! [`CapsuleBudget`]: what has room in a capsule.
+//! [`CapsuleBudget`]: what fits into a capsule.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,5 @@
-//! [`CapsuleDraft`]: what is said of a task, as a text that a person edits; and what they changed in it.
+//! [`CapsuleDraft`]: the statements about a task as a text that a person edits, and the changes
+//! they made.
 
 use std::fmt;
 

@@ -21,7 +21,6 @@ use crate::snapshot::{
 /// What stands where the hash of a line comes later: of the same length.
 const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// A file as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileNow {
     /// The SHA-256 of its bytes, in lower-case hex; none where it is not there or is no plain file.
@@ -39,7 +38,6 @@ pub struct FileNow {
 pub struct CapsuleSources<'a> {
     /// The record.
     pub world: &'a Snapshot,
-    /// The task in it.
     pub task: &'a TaskSnapshot,
     /// Where the work tree stands; none outside of git.
     pub git: Option<CapsuleGit>,

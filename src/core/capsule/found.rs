@@ -1,4 +1,4 @@
-//! [`FoundText`]: what the record knew before, told beside a task.
+//! [`FoundText`]: what the record already knew, shown beside a task.
 
 /// The most of them.
 pub const FOUND_MAX: usize = 5;

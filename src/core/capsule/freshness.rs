@@ -1,4 +1,4 @@
-//! [`Freshness`]: whether what a capsule says of the work tree is still so.
+//! [`Freshness`]: whether what a capsule says of the work tree still holds.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! [`CapsuleGit`]: where the work tree of a task stood.
+//! [`CapsuleGit`]: the state of a task's work tree in git.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! [`CapsuleMask`]: the second look over all of a capsule, before it leaves the machine.
+//! [`CapsuleMask`]: masks all of a capsule a second time, before it leaves the machine.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! [`name_expressions`]: where the name of a user or a host is looked for in a text.
+//! [`name_expressions`]: the expressions that find the name of a user or a host in a text.
 
 /// Names that systems and programs give to users and hosts by themselves, and that other texts are
 /// full of.

@@ -1,4 +1,4 @@
-//! [`CapsuleOrigin`], [`CapsuleRedaction`], [`CapsuleLeftOut`]: what a capsule says of itself.
+//! [`CapsuleOrigin`], [`CapsuleRedaction`], [`CapsuleLeftOut`]: what a capsule says about itself.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! [`CapsulePassage`]: a text of a capsule, and the entry that it is cited by.
+//! [`CapsulePassage`]: a text of a capsule, and the entry that it cites.
 
 use super::{Capsule, CapsuleStatement, LineRef, StatementAuthor};
 

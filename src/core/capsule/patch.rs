@@ -1,7 +1,7 @@
-//! [`patched_files`]: the files of a patch, when it is of the plain form that a capsule may carry.
+//! [`patched_files`]: the files of a patch, if it has the plain form that a capsule may carry.
 //!
-//! Stricter than `git apply`, which takes much more: what is refused here is never given to it, and
-//! what is told here is all that it does.
+//! Stricter than `git apply`, which accepts much more: `git apply` never gets what is refused here,
+//! and the files returned here are all that it touches.
 
 use super::is_within;
 use crate::hidden::{is_hidden, is_joining};
@@ -103,7 +103,6 @@ fn folded(name: &str) -> String {
     folded.trim_end_matches([' ', '.']).to_owned()
 }
 
-/// A file of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchedFile {
     /// Its path, relative to the project.

@@ -1,4 +1,4 @@
-//! [`RemoteAddress`]: where an upstream is, in whatever form somebody wrote it.
+//! [`RemoteAddress`]: the address of an upstream, in any form that people write it.
 
 use crate::redact::mark_names;
 

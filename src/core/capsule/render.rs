@@ -1,4 +1,4 @@
-//! [`Rendering`]: a capsule as a text for somebody who goes on with the task.
+//! [`Rendering`]: a capsule as a text for somebody who continues the task.
 
 mod form;
 mod section;

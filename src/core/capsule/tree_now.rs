@@ -1,4 +1,4 @@
-//! [`TreeNow`]: what a capsule is held against.
+//! [`TreeNow`]: the current work tree, with which a capsule is compared.
 
 use std::fmt;
 

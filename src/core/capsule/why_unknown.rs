@@ -1,4 +1,4 @@
-//! [`WhyUnknown`]: why nobody can tell how a capsule stands to the work tree.
+//! [`WhyUnknown`]: why a capsule cannot be compared with the work tree.
 
 /// What is said of a capsule that says nothing of git although there is a repository.
 pub const GIT_SILENT: &str = "git did not tell where the work tree stands (`git status` there may \

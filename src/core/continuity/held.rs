@@ -1,5 +1,5 @@
-//! What the agents' states hold of an entry that is carried into another session: what was replaced
-//! or forgotten since it was recorded does not come back with it.
+//! What the agents' states keep of an entry that is carried into another session: a value that was
+//! replaced or forgotten since does not come back with it.
 
 use std::collections::BTreeSet;
 

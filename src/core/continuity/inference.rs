@@ -1,5 +1,6 @@
-//! What a model is asked that reads an agent's own words, when the agent has marked nothing of its
-//! work for long, and what is taken from its answer. Nobody said it: it counts least.
+//! The question to a model that reads an agent's own words when the agent has marked nothing of its
+//! work for long, and what is taken from the answer. It is attributed to nobody, and has the lowest
+//! rank.
 
 use super::marker::markers;
 use crate::agent::Agent;

@@ -1,7 +1,7 @@
-//! [`markers`]: `<!-- relay:objective … -->` and its like, in an agent's own words.
+//! [`markers`]: `<!-- relay:objective … -->` and the like, in an agent's own words.
 //!
-//! The syntax is that of the plugin `relay`, with `ctxrelay:` as a second prefix. A marker is its
-//! author's word and nothing more.
+//! The syntax is that of the plugin `relay`, with `ctxrelay:` as a second prefix. A marker is only
+//! its author's word.
 
 use crate::entry::NoteKind;
 

@@ -32,7 +32,6 @@ pub(crate) const TAGS: [&str; 4] = ["you", "note #", "marker #", "auto #"];
 pub struct PacketTerms<'a> {
     /// For whom.
     pub agent: Agent,
-    /// In which runtime session.
     pub pair: &'a RuntimeSession,
     /// Why.
     pub cause: &'a ReloadCause,
@@ -57,7 +56,6 @@ pub struct Packet {
 pub struct LeftOut {
     /// Of which section.
     pub what: &'static str,
-    /// How many.
     pub count: usize,
     /// How the agent gets them.
     pub how: &'static str,

@@ -1,4 +1,4 @@
-//! Whose work is seen from where: the agents' states by their pairs.
+//! Whose work is visible to whom: the agents' states by pair.
 
 use crate::agent::{Agent, Party};
 use crate::continuity_state::{ContinuityState, StatedText};

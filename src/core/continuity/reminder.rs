@@ -1,4 +1,4 @@
-//! [`reminder`]: what an agent reads that has not said for long what it is at.
+//! [`reminder`]: what an agent reads when it has not stated for long what it is working on.
 
 /// Every so many turns without a word of its own an agent is reminded.
 pub const REMIND_TURNS: u64 = 8;

@@ -1,4 +1,4 @@
-//! [`Staleness`]: how long an agent has not said what it is at.
+//! [`Staleness`]: for how long an agent has not stated what it is working on.
 
 use crate::word::words;
 

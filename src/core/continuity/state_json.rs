@@ -1,4 +1,4 @@
-//! [`state_json`]: what an agent is at, for a program.
+//! [`state_json`]: what an agent is working on, as JSON for a program.
 
 use std::collections::VecDeque;
 

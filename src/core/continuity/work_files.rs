@@ -1,5 +1,5 @@
 //! [`WorkFiles`]: what the record holds of an agent's work, as files for an editor or a script.
-//! Views: nothing reads them back.
+//! They are views: nothing reads them back.
 //!
 //! The names are those of the plugin `relay`.
 
@@ -70,7 +70,6 @@ pub struct WorkEventRow {
 /// Where such files belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkFolder {
-    /// The runtime session.
     pub pair: RuntimeSession,
     pub agent: Agent,
     pub files: WorkFiles,
@@ -82,7 +81,6 @@ pub struct WorkSources<'a> {
     pub world: &'a Snapshot,
     /// Whose work.
     pub agent: Agent,
-    /// In which runtime session.
     pub pair: &'a RuntimeSession,
     /// Entries of the record, oldest first; those about this work count. With those of its
     /// compactions and of its last packet.

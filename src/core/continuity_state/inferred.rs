@@ -1,5 +1,5 @@
-//! [`InferredSeen`]: what a model took from an agent's words; [`InferencesSeen`]: how often one was
-//! asked.
+//! [`InferredSeen`]: what a model inferred from an agent's words; [`InferencesSeen`]: how often a
+//! model was asked.
 
 use serde::{Deserialize, Serialize};
 

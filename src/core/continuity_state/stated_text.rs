@@ -64,9 +64,8 @@ impl StateTag {
 pub struct StatedText {
     /// What was said, its beginning where it is long.
     pub text: String,
-    /// Its entry.
     pub id: EntryId,
-    /// Where that stands.
+    /// Where its entry stands.
     pub seq: Seq,
     /// When, ms since the epoch.
     pub at_ms: i64,

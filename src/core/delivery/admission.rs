@@ -1,7 +1,7 @@
-//! [`Admissions`]: whether the same was asked for a moment ago.
+//! [`Admissions`]: whether the same request was made a moment ago.
 //!
-//! An id stands for another request only once it is recorded. Until then nobody knows whether it
-//! ever will be, and a second request must not be told that it is.
+//! An id may answer for a second request only once it is recorded. Until then nobody knows whether
+//! it ever will be, and the second request must not be told that it is.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,11 @@ const REMEMBERED_MAX: usize = 100;
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admission {
-    /// It is new. Say [`Admissions::admitted`] or [`Admissions::refused`] afterwards.
+    /// It is new. Call [`Admissions::admitted`] or [`Admissions::refused`] afterwards.
     New,
-    /// The same was recorded under this id a moment ago.
+    /// The same request was recorded under this id a moment ago.
     Same(EntryId),
-    /// The same is being recorded under this id; what becomes of it is not decided.
+    /// The same request is being recorded under this id; its outcome is open.
     Undecided(EntryId),
 }
 
@@ -29,7 +29,7 @@ struct RecentRequest<K> {
     recorded: bool,
 }
 
-/// Requests of the last minutes.
+/// The requests of the last minutes.
 #[derive(Debug)]
 pub struct Admissions<K> {
     same_for_ms: i64,

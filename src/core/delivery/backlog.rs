@@ -1,6 +1,6 @@
 //! [`Backlog`]: every message that is not settled, each lane in the order of the record.
 //!
-//! What is here the operator can see. A message leaves it in one way only: the ledger says that
+//! The operator can see everything in it. A message leaves it in one way only: the ledger says that
 //! it is settled.
 
 mod claims;
@@ -40,9 +40,9 @@ pub struct Backlog {
     by_id: BTreeMap<EntryId, (LaneId, Seq)>,
     /// Texts on their way to an agent.
     claims: BTreeMap<EntryId, Claim>,
-    /// What is being appended to the ledger about a message, by its word.
+    /// Results of a message that are being appended to the ledger, by their words.
     recording: BTreeMap<EntryId, BTreeSet<&'static str>>,
-    /// What stays here until it is let go.
+    /// Messages that stay here until they are released.
     kept_back: BTreeSet<EntryId>,
     /// See [`Backlog::set_unwanted`]; each with whether its end was refused.
     unwanted: BTreeMap<EntryId, bool>,
@@ -51,20 +51,20 @@ pub struct Backlog {
 /// The backlog after a start.
 #[derive(Debug, Default)]
 pub struct Restored {
-    /// What is not settled.
+    /// The messages that are not settled.
     pub backlog: Backlog,
-    /// Nobody can know the fate of these, and the ledger does not say so yet.
+    /// Messages whose fate nobody can know, which the ledger does not say yet.
     pub unknowable: Vec<EntryId>,
-    /// Rows of messages that the ledger has settled: from a crash in between.
+    /// Rows of messages that the ledger has settled, left by a crash in between.
     pub settled: Vec<EntryId>,
 }
 
-/// What a move to other places changed.
+/// The result of moving messages to other positions.
 #[derive(Debug, Default)]
 pub struct Moved {
-    /// These stand elsewhere now.
+    /// Messages that have another position now.
     pub moved: Vec<EntryId>,
-    /// These stand nowhere.
+    /// Messages that have no position any more.
     pub gone: Vec<EntryId>,
 }
 
@@ -181,7 +181,8 @@ impl Backlog {
                 continue;
             };
             delivery.seq = message.seq;
-            // The record does not say any more who closed it.
+            // The record may not say any more who closed it: one of an older version does not, and
+            // of what had been asked for again before.
             delivery.withdrawn |= self.is_unwanted(&delivery.id);
             moved.moved.push(delivery.id.clone());
             self.place(delivery, offer);

@@ -1,11 +1,11 @@
-//! [`ClaimedTexts`]: texts that leave once their rows are on the disk, for an agent that asked.
+//! [`ClaimedTexts`]: texts for an agent that asked, which leave once their rows are on the disk.
 
 use super::{Backlog, CodexInput, LadderInput, LaterInput};
 use crate::agent::Agent;
 use crate::id::{AttemptId, EntryId};
 
-/// The messages that an agent gets by one answer, each with the attempt by which it leaves. They
-/// are [claimed](Backlog::claim) until it is known whether somebody took them.
+/// The messages that an agent gets in one answer, each with the attempt by which it leaves. They
+/// are [claimed](Backlog::claim) until it is known whether anybody took them.
 #[derive(Debug, Clone, Default)]
 pub struct ClaimedTexts(Vec<(EntryId, Option<AttemptId>)>);
 

@@ -1,18 +1,22 @@
-//! [`ClaudeState`]: what the Claude of one pair is and does, in one place. Its hooks, its doorbell,
-//! its bridge and its calls tell, as [`ClaudeInput`]; record, status, limit and ladder follow, as
-//! [`ClaudeStep`]: this is the one place that says whether a turn runs, and whether its context is
+//! [`ClaudeState`]: what the Claude of one pair is and does, in one place. Reports of its hooks,
+//! doorbell, bridge and calls come in as [`ClaudeInput`]; record, status, limit and ladder follow
+//! from [`ClaudeStep`]. Only this says whether a turn runs, and whether its context is being
 //! compacted.
 //!
-//! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
+//! Claude reports nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
 
+mod carried;
 mod change;
 mod dialog;
+mod input;
 mod turn_end_setting;
 
 use std::collections::BTreeMap;
 
+pub use carried::CarriedClaude;
 pub use change::ClaudeChange;
 use dialog::ClaudeDialog;
+pub use input::{ClaudeInput, ClaudeSetting};
 pub use turn_end_setting::TurnEndSetting;
 
 use crate::agent::AgentState;
@@ -37,6 +41,8 @@ pub struct ClaudeState {
     now: ClaudeChange,
     /// What the record says, or will once what is on its way to it is durable.
     recorded: (AgentState, Option<u32>),
+    /// As the process before this one knew it, whose Claude has not come to this one yet.
+    is_recalled: bool,
     is_in_turn: bool,
     /// What it waits for, as long as it does.
     dialog: ClaudeDialog,
@@ -50,108 +56,6 @@ pub struct ClaudeState {
     /// The messages that it was given in turns that failed, and that nobody has sent again or settled
     /// since.
     cut_off: Vec<EntryId>,
-}
-
-/// What tells of Claude.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ClaudeInput {
-    /// Its bridge or its doorbell is there.
-    Attached {
-        /// Its process.
-        pid: Option<u32>,
-    },
-    /// Neither is there any more.
-    Gone,
-    /// A turn began. One that is told of in its middle begins once.
-    TurnBegan,
-    /// A tool of it has run. Its turn's beginning may have been told to nobody.
-    ToolUsed,
-    /// A tool of it begins, whose end may be far off.
-    ToolBegins,
-    /// It called us.
-    Called,
-    /// It has the operator's answer, and its dialog is closed.
-    Answered,
-    /// It shows a dialog.
-    Asks,
-    /// A dialog is open, of it or of a helper.
-    DialogIsOpen,
-    /// A helper of it shows a dialog, one after the other.
-    HelperAsks {
-        helper: String,
-        /// The use of a tool that it asks about.
-        tool_use: Option<String>,
-    },
-    /// A helper of it goes on.
-    HelperGoesOn {
-        helper: String,
-        /// The use of a tool that has run; none where the helper is over.
-        tool_use: Option<String>,
-    },
-    /// Its context begins to be compacted.
-    Compacts {
-        /// When, ms.
-        at_ms: i64,
-    },
-    /// Its context was compacted, and it goes on.
-    Compacted,
-    /// Its context is compacted no more: it does something else, or has taken too long.
-    CompactionOver,
-    /// Its conversation ends: another one begins, or it goes.
-    ConversationEnds,
-    /// Another conversation begins, without its helpers.
-    NewConversation,
-    /// It waits for a prompt, whatever became of its last turn.
-    Idle,
-    /// A turn came to its end.
-    Worked,
-    /// A turn failed.
-    Failed {
-        /// At the usage limit.
-        limited: bool,
-        /// By Claude's own word for it.
-        why: String,
-    },
-    /// Its turn has given no sign for too long.
-    Silent {
-        /// A reason for people.
-        why: String,
-    },
-    /// The usage limit is over.
-    LimitOver,
-    /// It was given these messages.
-    Given {
-        /// The messages.
-        ids: Vec<EntryId>,
-    },
-    /// It is done with a message, or nobody gets that any more.
-    Settled {
-        /// The message.
-        id: EntryId,
-    },
-    /// A message is sent to it again.
-    SentAgain {
-        /// The message.
-        id: EntryId,
-    },
-    /// A change could not be recorded.
-    NotRecorded {
-        /// What was to be recorded.
-        change: ClaudeChange,
-        /// What the record says.
-        known: (AgentState, Option<u32>),
-    },
-    /// The record takes entries again.
-    Recordable,
-}
-
-/// What stands around Claude, and is known elsewhere.
-#[derive(Debug, Clone, Copy)]
-pub struct ClaudeSetting {
-    /// A bridge or a doorbell of this pair's is connected.
-    pub is_here: bool,
-    /// The usage limit holds, which is the account's.
-    pub is_limited: bool,
 }
 
 /// What follows, in this order.
@@ -190,7 +94,6 @@ pub enum ClaudeStep {
 pub enum ClaudeTurnEnd {
     /// It came to its end by itself.
     Worked,
-    /// It failed.
     Failed {
         /// At the usage limit.
         limited: bool,
@@ -246,8 +149,13 @@ impl ClaudeState {
 
     fn take(&mut self, input: ClaudeInput, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {
         match input {
+            ClaudeInput::Recalled { claude } => self.recall(*claude, steps),
             ClaudeInput::Attached { pid } => {
+                let is_recalled = std::mem::take(&mut self.is_recalled);
                 if self.now.state.is_attached() && self.now.pid == pid {
+                    if is_recalled {
+                        self.append_change(true, steps);
+                    }
                     return;
                 }
                 self.turn_over(ClaudeTurnEnd::Lost, steps);
@@ -260,7 +168,9 @@ impl ClaudeState {
                 };
                 self.append_change(true, steps);
             }
-            ClaudeInput::Gone => {
+            ClaudeInput::StaysAway if !self.is_recalled => {}
+            ClaudeInput::Gone | ClaudeInput::StaysAway => {
+                self.is_recalled = false;
                 self.turn_over(ClaudeTurnEnd::Lost, steps);
                 self.asking_helpers.clear();
                 self.now.pid = None;
@@ -282,14 +192,17 @@ impl ClaudeState {
                 }
                 self.turn_runs(ClaudeStep::Began, setting, steps);
             }
-            // One that begins beside an open dialog does not answer that.
-            ClaudeInput::ToolBegins if self.now.state == AgentState::Waiting => {}
+            // What begins beside an open dialog does not answer that, nor does what a helper does.
+            ClaudeInput::ToolBegins | ClaudeInput::GivesSign
+                if self.now.state == AgentState::Waiting => {}
             // It comes late, from a Claude that is gone.
-            ClaudeInput::ToolBegins if !setting.is_here => {}
-            ClaudeInput::ToolUsed | ClaudeInput::ToolBegins if !self.is_in_turn => {
+            ClaudeInput::ToolBegins if !setting.is_here && !self.is_recalled => {}
+            ClaudeInput::ToolUsed | ClaudeInput::ToolBegins | ClaudeInput::Prolonged
+                if !self.is_in_turn =>
+            {
                 self.turn_runs(ClaudeStep::Runs, setting, steps);
             }
-            ClaudeInput::ToolUsed => {
+            ClaudeInput::ToolUsed | ClaudeInput::Prolonged => {
                 self.lives(setting, steps);
                 steps.push(ClaudeStep::Waits(false));
             }
@@ -307,7 +220,7 @@ impl ClaudeState {
                 self.lives(setting, steps);
                 steps.push(ClaudeStep::Waits(false));
             }
-            ClaudeInput::ToolBegins | ClaudeInput::Called => self.lives(setting, steps),
+            ClaudeInput::ToolBegins | ClaudeInput::GivesSign => self.lives(setting, steps),
             // What a helper asks is known by itself.
             ClaudeInput::DialogIsOpen if !self.asking_helpers.is_empty() => {}
             ClaudeInput::Asks | ClaudeInput::DialogIsOpen => {
@@ -411,6 +324,8 @@ impl ClaudeState {
                     self.recorded = known;
                 }
             }
+            // The record has it once that Claude comes.
+            ClaudeInput::Recordable if self.is_recalled => {}
             ClaudeInput::Recordable => {
                 if self.recorded != (self.now.state, self.now.pid) {
                     let was_gone = self.recorded.0 == AgentState::Offline;
@@ -482,7 +397,8 @@ impl ClaudeState {
         setting: ClaudeSetting,
         steps: &mut Vec<ClaudeStep>,
     ) {
-        if self.now.state != state && (setting.is_here || !state.is_attached()) {
+        let may_be_here = setting.is_here || self.is_recalled;
+        if self.now.state != state && (may_be_here || !state.is_attached()) {
             self.now.state = state;
             self.now.why = why;
             self.append_change(false, steps);

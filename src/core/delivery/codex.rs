@@ -31,15 +31,15 @@ use crate::id::{AttemptId, EntryId, TurnId};
 /// that is read again.
 const ENDED_MAX: usize = 256;
 
-/// How long things about Codex may take, ms.
+/// The deadlines of the lane to Codex, ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodexTimeouts {
-    /// After a failure the lane rests this long before it tries by itself again.
+    /// After a failure the lane rests this long before it tries again by itself.
     pub rest_ms: i64,
     /// How long recovery may take to find out about a message whose request was never answered. It
     /// waits for the thread to be idle, so this is generous.
     pub recovery_ms: i64,
-    /// What was not attempted for this long expires; `None`: never.
+    /// A message without an attempt for this long expires; `None`: never.
     pub expiry_ms: Option<i64>,
 }
 
@@ -53,7 +53,7 @@ impl Default for CodexTimeouts {
     }
 }
 
-/// What is known of Codex as a receiver. The messages are in the [`Backlog`].
+/// What is known of Codex as a receiver. The messages themselves are in the [`Backlog`].
 #[derive(Debug, Default)]
 pub struct CodexFlow {
     timeouts: CodexTimeouts,
@@ -61,34 +61,34 @@ pub struct CodexFlow {
     /// The turns that ended last: each ends once.
     ended: VecDeque<(TurnId, TurnStatus)>,
     trial: Trial,
-    /// The app-server keeps what lies in its queue, though no turn seems to run.
+    /// The app-server keeps its queue waiting, although no turn seems to run.
     is_kept: bool,
-    /// Another process is to go on, and hands over what waits.
+    /// Another process takes over, and delivers what waits.
     is_leaving: bool,
-    /// Handed over and without proof. One at a time, besides those of an earlier daemon and those
-    /// that join a running turn while the app-server holds others.
+    /// Delivered to the app-server and not proven. One at a time, besides those of an earlier
+    /// daemon and those that join a running turn while the app-server holds others.
     in_flight: Vec<EntryId>,
-    /// Was not taken the last time. Tried again at once only once, then after a rest.
+    /// The last message that was refused. Tried again at once only once, then after a rest.
     not_taken: Option<EntryId>,
-    /// Left the app-server's queue, was found in no turn, and how often that was so.
+    /// A message that left the app-server's queue and was found in no turn, and how often.
     gone: Option<(EntryId, u8)>,
-    /// The life in which no app-server was to be had the last time, and why, where that was said.
-    /// While it lasts, what is in flight cannot be found out about; the next may fail alike.
+    /// The last life without an available app-server, with the reason if known. While it lasts,
+    /// nothing can be found out about messages in flight; the next life may fail alike.
     unavailable: Option<(u64, Option<ErrorCode>)>,
     resting_until: Option<i64>,
     compaction: Option<CompactionHold>,
-    /// What the turn that runs waits for.
+    /// The messages that the running turn waits for.
     asked_back: AskedBack,
-    /// Sent without an answer; recovery has until then to find out.
+    /// Sent without an answer, each with the deadline for recovery to find out.
     unanswered: BTreeMap<EntryId, i64>,
-    /// What was said of the attempts that are on their way.
+    /// The answers about attempts that are on their way.
     heard: BTreeMap<EntryId, Heard>,
-    /// What senders are told once the proof is durable.
+    /// The outcomes that senders get once the proof is durable.
     outcomes: BTreeMap<EntryId, Outcome>,
 }
 
-/// Answers about one attempt under one app-server. Each counts once: one that is heard again is
-/// late, and may be followed by another meanwhile.
+/// Answers about one attempt under one app-server. Each counts once: a repeated one is late, and
+/// another answer may have followed it.
 #[derive(Debug, PartialEq, Eq)]
 struct Heard {
     life: u64,

@@ -1,39 +1,40 @@
-//! [`DeliveryEffect`]: what a machine wants done; [`Moment`]: what it is told of the world besides facts.
+//! [`DeliveryEffect`]: what a machine wants done; [`Moment`]: the time and fresh ids that it is
+//! given besides facts.
 
 use super::{DeliveryWay, OnBusy, Outcome};
 use crate::agent::Agent;
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, TurnId};
 
-/// When something comes in, and the id that an attempt takes if one begins now. A machine begins
-/// at most one attempt at a time, so that one fresh id is enough.
+/// The time of an input, and the id for an attempt that begins now. A machine begins at most one
+/// attempt at a time, so one fresh id is enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
     /// A clock that never jumps back, ms.
     pub now_ms: i64,
-    /// Not used before.
+    /// A fresh id.
     pub attempt: AttemptId,
 }
 
-/// What has to be done, in the order of the list. A byte may leave only after the row that says so
-/// is durable: when a row cannot be written, nothing that follows it leaves ([`DeliveryEffect::leaves`]),
-/// and the machine is told of each message that did not. What is not about leaving is done all the
-/// same.
+/// What a machine wants done, in the order of the list. A byte may leave only after the row that
+/// says so is durable: if a row cannot be written, nothing after it leaves
+/// ([`DeliveryEffect::leaves`]), and the machine is told of each message that did not. All other
+/// effects are carried out anyway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryEffect {
     /// Write the message's row to disk.
     Store(EntryId),
     /// Remove its row: the ledger has settled it.
     Forget(EntryId),
-    /// Append what became of a message. The machine is told when that is durable, or failed.
+    /// Append the outcome of a message. The machine is told when that is durable, or has failed.
     Append {
         /// The message.
         id: EntryId,
         /// The receiver.
         to: Agent,
-        /// What became of it.
+        /// Its outcome.
         result: DeliveryResult,
-        /// By which way, for proof.
+        /// The way that is proven.
         rung: Option<DeliveryWay>,
         /// The turn in which it arrived.
         turn: Option<TurnId>,
@@ -44,19 +45,19 @@ pub enum DeliveryEffect {
         id: EntryId,
         /// This attempt; answers name it.
         attempt: AttemptId,
-        /// How a running turn is met.
+        /// What to do if a turn runs.
         on_busy: OnBusy,
         /// It may have been shown before.
         repeat: bool,
     },
-    /// Ask the Codex adapter what became of these.
+    /// Ask the Codex adapter to find out about these messages.
     Recover(Vec<EntryId>),
-    /// Have the app-server run: only it can tell what became of what is on its way.
+    /// Start the app-server: only it can tell what became of messages on their way.
     Wake,
-    /// Ask the Codex adapter to take this one out of the app-server's queue again: the turn that runs
+    /// Ask the Codex adapter to take this message out of the app-server's queue: the running turn
     /// waits for it, or nobody is to get it any more.
     TakeBack(EntryId),
-    /// Have the app-server's own queue go on: the operator says so.
+    /// Release the app-server's own queue, as the operator wants.
     ReleaseQueue,
     /// Push one message through the bridge as a channel notification.
     Push {
@@ -66,7 +67,7 @@ pub enum DeliveryEffect {
         /// It may have been shown before.
         repeat: bool,
     },
-    /// Print one line that says which messages wait.
+    /// Print one line that names the waiting messages.
     Ring {
         /// The doorbell.
         bell: u64,
@@ -75,15 +76,15 @@ pub enum DeliveryEffect {
         /// No hook will carry them: Claude has to ask.
         asks: bool,
     },
-    /// A waiter for the outcome of the message may be answered.
+    /// Answer the call that waits for the outcome of the message.
     Receipt {
         /// The message.
         id: EntryId,
-        /// What became of it.
+        /// Its outcome.
         outcome: Outcome,
     },
-    /// The turn that has the message ended before it was done. The message is in the
-    /// conversation and is not sent again; the operator should see it.
+    /// The turn that has the message ended early. The message is in the conversation and is not
+    /// sent again; the operator should see it.
     CutOff {
         /// The message.
         id: EntryId,
@@ -93,13 +94,13 @@ pub enum DeliveryEffect {
     Limit(bool),
     /// The lane is paused because the human stopped a turn, or goes on.
     Paused(bool),
-    /// A fact of an app-server, a bridge or an attempt that is gone was refused.
+    /// An input from an app-server, a bridge or an attempt that is gone was refused.
     Stale {
         /// What came.
         what: &'static str,
-        /// Of which life.
+        /// Its life.
         of: u64,
-        /// Which one counts.
+        /// The current life.
         current: u64,
     },
 }

@@ -1,12 +1,12 @@
-//! [`EndedTurns`]: turns of Claude's that came to their end, and whose words are still being read.
+//! [`EndedTurns`]: turns of Claude's that have ended, and whose words are still being read.
 
 use std::collections::BTreeMap;
 
 use super::{Backlog, LadderInput};
 use crate::id::{EntryId, RuntimeSession};
 
-/// Turns of Claude's that came to their end, and whose words are still being read: these may say
-/// that another hook blocked what was added to a prompt.
+/// Turns of Claude's that have ended, and whose words are still being read: these may show that
+/// another hook blocked what our hooks added to a prompt.
 #[derive(Debug, Default)]
 pub struct EndedTurns(BTreeMap<RuntimeSession, TurnsOfPair>);
 
@@ -36,8 +36,8 @@ impl EndedTurns {
         }
     }
 
-    /// The words of a turn that ended were read. What turns had that came to their end, once all of
-    /// them were.
+    /// The words of a turn that ended were read, or cannot be. What turns had that came to their
+    /// end, once no other ones are to be read: those may tell of what they had, too.
     pub fn end_was_read(&mut self, pair: &RuntimeSession) -> Vec<EntryId> {
         let Some(turns) = self.0.get_mut(pair) else {
             return Vec::new();
@@ -47,11 +47,5 @@ impl EndedTurns {
             0 => self.0.remove(pair).unwrap_or_default().had,
             _ => Vec::new(),
         }
-    }
-
-    /// Some could not be read, and nobody knows whose: what all of these turns had.
-    pub fn ends_are_lost(&mut self) -> Vec<EntryId> {
-        let turns = std::mem::take(&mut self.0);
-        turns.into_values().flat_map(|turns| turns.had).collect()
     }
 }

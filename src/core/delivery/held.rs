@@ -1,16 +1,16 @@
-//! [`Held`]: what may leave a lane only behind rows that are on their way to the disk, and behind
-//! what is being read from there to be given.
+//! [`Held`]: effects of a lane that may be done only after rows are on the disk, and after the text
+//! to be given has been read from there.
 
 use std::collections::VecDeque;
 
-/// What one lane wants to let out, in its order, each behind the write that has to be durable
-/// before. Writes are known by tokens that grow, and are answered in their order.
+/// What one lane is to release, in order, each after the write that has to be durable first. Writes
+/// have ascending tokens and are answered in order.
 #[derive(Debug)]
 pub struct Held<T> {
     waiting: VecDeque<(u64, T)>,
-    /// The last write of the lane that was not answered.
+    /// The last write of the lane that is not answered yet.
     unanswered: Option<u64>,
-    /// What was let out last is being read. These have nothing but that to wait for.
+    /// Items that wait only for a read: what was released last is being read.
     behind_read: Option<VecDeque<T>>,
 }
 

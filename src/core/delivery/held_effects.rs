@@ -1,5 +1,5 @@
-//! [`HeldEffects`]: what of each lane waits for rows that are on their way to the disk, and then for
-//! what it is given from, where that is not at hand.
+//! [`HeldEffects`]: effects of each lane that wait for rows to be on the disk, and then for the
+//! text that is given, if it is not in memory.
 //!
 //! `T` is the continuation of a waiter; it is kept and handed back unread. `E` says why the waiter
 //! cannot go on.
@@ -13,25 +13,25 @@ use crate::agent::Agent;
 /// refused.
 const HELD_MAX: usize = 16_384;
 
-/// As much as a lane holds waits already.
+/// The lane holds as much as it may already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldTooMuch;
 
-/// What happens once the rows before it are on the disk.
+/// What is done once the rows before it are on the disk.
 #[derive(Debug)]
 pub enum HeldEffect<T> {
-    /// A body leaves; see [`DeliveryEffect::leaves`].
+    /// A text leaves; see [`DeliveryEffect::leaves`].
     Leave(DeliveryEffect),
-    /// Somebody goes on.
+    /// A waiting flow goes on.
     Then(T),
 }
 
-/// What waits, in the order of each lane.
+/// The effects that wait for rows, in the order of each lane.
 #[derive(Debug)]
 pub struct HeldEffects<T, E> {
     claude: Held<HeldEffect<T>>,
     codex: Held<HeldEffect<T>>,
-    /// Who waits for nothing any more, and goes on behind what is being done.
+    /// Flows that no longer wait, and go on after what is being done.
     ready: VecDeque<(T, Result<(), E>)>,
 }
 

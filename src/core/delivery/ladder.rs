@@ -1,25 +1,28 @@
-//! [`Ladder`]: the ways to one Claude process, best first, and which of them each message has
-//! been offered by.
+//! [`Ladder`]: the ways to one Claude process, best first, and by which of them each message has
+//! been offered.
 //!
-//! An offer is no proof: a pushed notification is dropped without a word where channels are off
-//! (Claude Code 2.1.330, observed). Proof is that a hook handed the message into a turn, that it
-//! was fetched, or that it was acknowledged. Without it an offer descends by one rung after one
-//! whole turn, or after some idle time; the doorbell rings once more before. Without a doorbell the
-//! stop of that very turn carries what was pushed, for nobody wakes Claude behind it. After a turn
-//! that brought proof of anything it rings again for what is left, since nobody else would wake
-//! Claude. After proof nothing is offered unasked.
+//! An offer is no proof: a pushed notification is dropped silently where channels are off (Claude
+//! Code 2.1.330, observed). Proof is that a hook added the message to a turn, that it was fetched,
+//! or that it was acknowledged. Without proof an offer descends by one rung after one whole turn,
+//! or after some idle time; the doorbell rings once more before. Without a doorbell, the stop hook
+//! of that very turn carries what was pushed, because nothing wakes Claude after it. After a turn
+//! that brought proof of anything the doorbell rings again for the rest, since nothing else would
+//! wake Claude. After its proof a message is never offered unasked.
 
 #[cfg(test)]
 mod afresh;
+mod carried;
 mod deadlines;
 mod hooked;
 mod input;
 mod offering;
 mod ringing;
+mod rung_message;
 mod timeouts;
 
 pub use input::{DeliveryMode, HookPoint, LadderInput};
 use ringing::Ringing;
+pub use rung_message::RungMessage;
 pub use timeouts::LadderTimeouts;
 
 use super::{Backlog, Delivery, DeliveryEffect, DeliveryState, DeliveryWay, Moment, Rung, Shown};
@@ -50,6 +53,8 @@ pub struct Ladder {
     /// The last Claude has ended. What its last hook handed over may be told behind that.
     has_ended: bool,
     bell: Option<u64>,
+    /// The doorbell that the daemon before has rung has not come yet.
+    awaits_bell: bool,
     ringing: Ringing,
     /// Since when no turn runs, ms; `None` while one runs: as [`super::ClaudeState`] says.
     idle_since: Option<i64>,
@@ -83,6 +88,7 @@ impl Ladder {
             recalled: None,
             has_ended: false,
             bell: None,
+            awaits_bell: false,
             ringing: Ringing::default(),
             idle_since: Some(0),
             compacts_since: None,
@@ -222,6 +228,7 @@ impl Ladder {
             // The next process has not read what this one was given.
             LadderInput::Recalled { process: None } => self.forget_context(backlog, effects),
             LadderInput::Recalled { process } => self.recalled = process,
+            LadderInput::WasRung { rung } => self.was_rung(backlog, rung),
             LadderInput::Left { bridge } => {
                 if self.bridge.is_some_and(|known| known.id == bridge) {
                     self.bridge = None;
@@ -236,7 +243,9 @@ impl Ladder {
             }
             LadderInput::BellHung { bell } => {
                 let is_new = self.bell.replace(bell) != Some(bell);
-                if is_new && self.proven != Some(Rung::Channel) {
+                if std::mem::take(&mut self.awaits_bell) {
+                    self.forget_unrung(backlog);
+                } else if is_new && self.proven != Some(Rung::Channel) {
                     self.forget_offers(backlog);
                 }
             }
@@ -272,7 +281,12 @@ impl Ladder {
                 }
             }
             LadderInput::TurnEnded { limited } => self.turn_ended(backlog, at, limited, effects),
-            LadderInput::TurnLost => self.turn_over(at),
+            LadderInput::TurnLost => {
+                if std::mem::take(&mut self.awaits_bell) {
+                    self.forget_offers(backlog);
+                }
+                self.turn_over(at);
+            }
             LadderInput::TurnStopped if self.rests_at_limit => self.turn_over(at),
             LadderInput::TurnStopped => self.turn_ended(backlog, at, false, effects),
             LadderInput::LimitHolds => self.rest_at_limit(true, effects),
@@ -338,8 +352,13 @@ impl Ladder {
     ) {
         self.bridge = Some(bridge);
         self.has_ended = false;
-        self.forget_offers(backlog);
         let recalled = self.recalled.take();
+        if recalled.is_some() && recalled == bridge.process {
+            self.forget_unrung(backlog);
+        } else {
+            self.awaits_bell = false;
+            self.forget_offers(backlog);
+        }
         let before = std::mem::replace(&mut self.process, bridge.process);
         if before.is_none() || before != bridge.process {
             // Another Claude: what proved itself there proves nothing here.
@@ -472,11 +491,5 @@ impl Ladder {
     /// Since when it does nothing and would hear what is offered, ms.
     fn idles_since(&self) -> Option<i64> {
         self.idle_since.filter(|_| self.compacts_since.is_none())
-    }
-
-    /// Everything may be offered again: Claude's context, or its bridge, is a new one.
-    fn forget_offers(&mut self, backlog: &mut Backlog) {
-        backlog.forget_offers(&self.pair);
-        self.retry_at = None;
     }
 }

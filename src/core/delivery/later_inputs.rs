@@ -1,7 +1,7 @@
-//! [`LaterInputs`]: what the machines are told on account of what was just done for one of them.
+//! [`LaterInputs`]: inputs for the machines that follow from what was just done for one of them.
 //!
-//! No machine hears of a consequence while what it wanted is still being done: the loop tells it
-//! behind that, in the order in which these came up, and before the next event.
+//! No machine is told of a consequence while its own effects are still being carried out: the loop
+//! tells it afterwards, in the order in which the inputs came up, and before the next event.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::{ClaudeInput, CodexInput, LadderInput, LimitInput};
 use crate::agent::Agent;
 use crate::id::{EntryId, RuntimeSession};
 
-/// What a machine is told.
+/// An input for one machine, or for several.
 #[derive(Debug)]
 pub enum LaterInput {
     /// The lane to Codex.
@@ -28,7 +28,7 @@ pub enum LaterInput {
     News,
 }
 
-/// What the machines are still to be told.
+/// Inputs that the machines get after what is being done.
 #[derive(Debug, Default)]
 pub struct LaterInputs(VecDeque<LaterInput>);
 

@@ -1,4 +1,5 @@
-//! Whether a body that waited for its rows still leaves, and what its machine hears where it does not.
+//! Whether a body that waited for its rows still leaves, and what its machine is told if it does
+//! not.
 
 use super::{Backlog, CodexFlow, CodexInput, DeliveryEffect, Ladder, LadderInput, LaterInput};
 use crate::id::{AttemptId, EntryId, RuntimeSession};

@@ -1,11 +1,11 @@
 //! [`Limit`]: one agent's usage limit, from the turn that hit it to the one that works again.
 //!
-//! While it holds, the agent's lane rests. It is over when a turn works, when the vendor says so,
-//! or when the operator does. Where nobody can be asked, the time that the vendor named is taken
-//! at its word: the next message is the test, and one that dies of it costs a longer wait.
+//! While it holds, the agent's lane rests. It is over when a turn works, or when the vendor or the
+//! operator says so. Where nobody can be asked, the time that the vendor named is taken at its
+//! word: the next message is the test, and if it dies of the limit the next wait is longer.
 //!
-//! Knows nothing of what the messages say, nor who wrote them: what it is given to send again is
-//! for the caller to choose.
+//! Knows nothing of what the messages say, nor who wrote them: the caller chooses what is to be
+//! sent again.
 
 use std::collections::BTreeSet;
 
@@ -29,23 +29,23 @@ words! {
     }
 }
 
-/// What is done about a usage limit, and how long things may take, ms.
+/// What is done about a usage limit, and its waiting times, ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitPolicy {
     /// What is done about it.
     pub mode: LimitMode,
-    /// After the time that the vendor named: its clock and ours differ.
+    /// Added to the time that the vendor named: its clock and ours differ.
     pub slack_ms: i64,
-    /// Without such a time, and after a try that failed: the first wait. Each further one is twice
+    /// The first wait if there is no such time, or after a failed try. Each further wait is twice
     /// as long.
     pub first_ms: i64,
-    /// The longest of them.
+    /// The longest wait.
     pub longest_ms: i64,
-    /// How many tries in a row are made; then the operator has to.
+    /// How many tries are made in a row, before the operator has to make them.
     pub tries_max: u32,
-    /// How long the vendor may take to answer before it counts as not asked.
+    /// How long the vendor may take to answer; after that it counts as not asked.
     pub answer_ms: i64,
-    /// What died longer ago is not sent again: the work has gone on without it.
+    /// A message that died longer ago is not sent again: the work has gone on without it.
     pub stale_ms: i64,
 }
 
@@ -63,23 +63,23 @@ impl Default for LimitPolicy {
     }
 }
 
-/// What the vendor says when it is asked.
+/// The vendor's answer about a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checked {
     /// Work is allowed again.
     Over,
     /// It is not.
     Holds {
-        /// Until then, ms, if it says so.
+        /// The end of the limit, ms, if the vendor names it.
         until_ms: Option<i64>,
     },
-    /// It could not be asked, or did not say.
+    /// The vendor could not be asked, or did not say.
     Unknown,
     /// There is nobody to ask: the next turn is the test.
     NotAsked,
 }
 
-/// What can come in.
+/// The inputs of [`Limit`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LimitInput {
     /// A turn ended at the limit.
@@ -89,14 +89,14 @@ pub enum LimitInput {
         /// The messages that died with the turn and may be sent again.
         died: Vec<EntryId>,
     },
-    /// It held when the process before this one ended.
+    /// The limit held when the previous process ended.
     Recalled {
         /// Since when, ms.
         since_ms: i64,
         /// When it ends, ms, as far as the vendor has said.
         until_ms: Option<i64>,
     },
-    /// A turn came to its end.
+    /// A turn ended normally.
     Worked,
     /// The answer of the vendor.
     Checked(Checked),
@@ -112,14 +112,14 @@ pub enum LimitInput {
     Mode(LimitMode),
 }
 
-/// What is to be done.
+/// What has to be done, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LimitStep {
     /// The limit holds from now on.
     Begins,
     /// Ask the vendor whether it still does.
     Ask,
-    /// The lane goes on, and these are sent again.
+    /// The limit is over: the lane goes on, and these messages are sent again.
     Over {
         /// Oldest first.
         again: Vec<EntryId>,
@@ -131,7 +131,7 @@ pub enum LimitStep {
     },
 }
 
-/// What is shown of a limit.
+/// The state of a limit, as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spoken {
     /// Since when it holds, ms.
@@ -140,9 +140,9 @@ pub struct Spoken {
     pub until_ms: Option<i64>,
     /// When the next try is made by itself, ms.
     pub try_at_ms: Option<i64>,
-    /// How many were made since a turn last worked.
+    /// How many tries were made since a turn last worked.
     pub tries: u32,
-    /// The operator has taken the tries over.
+    /// The operator makes the tries from now on.
     pub is_cancelled: bool,
     /// How many messages will be sent again.
     pub again: usize,
@@ -166,8 +166,8 @@ struct Slot {
 enum TryReason {
     /// The limit is over.
     LimitOver,
-    /// It may hold: what dies of it once more was not sent again for good. How many such tries are
-    /// made is bounded.
+    /// It may hold: a message that dies of it again may be sent once more. The number of such tries
+    /// is bounded.
     MayHold,
 }
 
@@ -178,9 +178,9 @@ pub struct Limit {
     slot: Option<Slot>,
     /// Tries since a turn last worked.
     tries: u32,
-    /// What died of it, and when. Kept over a try: that may end at the limit again.
+    /// The messages that died of it, and when. Kept during a try, which may end at the limit again.
     died: Vec<(EntryId, i64)>,
-    /// These were sent again already. Once is enough, where it was known that work is allowed.
+    /// Messages that were already sent again. Once is enough if it was known that work is allowed.
     resent: BTreeSet<EntryId>,
 }
 

@@ -1,4 +1,4 @@
-//! [`Load`]: how much of what waits one hook hands over. Whole messages as long as there is room;
+//! [`Load`]: how many waiting messages one hook delivers. Whole messages as long as there is room;
 //! what follows the first one that does not fit waits for the next hook, so that nothing overtakes.
 
 /// What a hook hands over is shorter than this, in UTF-16 units: Claude keeps 10,000 and turns
@@ -14,15 +14,15 @@ pub const BEGINNING_CHARS: usize = 500;
 /// What a hook does with the next message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
-    /// It hands all of it over.
+    /// It delivers the whole message.
     Whole,
-    /// It leaves it to the next hook, which has room for it.
+    /// It leaves the message to the next hook, which has room for it.
     Next,
     /// No hook has room for it: Claude has to fetch it.
     Fetch,
 }
 
-/// What one hook hands over so far.
+/// What one hook delivers so far.
 #[derive(Debug, Default)]
 pub struct Load {
     units: usize,

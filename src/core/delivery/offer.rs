@@ -36,9 +36,14 @@ impl Offer {
         self.rung == Rung::Doorbell && !self.is_told
     }
 
+    /// The doorbell has rung for it, as often as it was to.
+    pub(super) fn is_rung(&self) -> bool {
+        self.rung == Rung::Doorbell && self.is_told
+    }
+
     /// The doorbell has rung for it, and was not asked to do so again.
     pub(super) fn is_ring_sent_once(&self) -> bool {
-        self.rung == Rung::Doorbell && self.is_told && !self.is_second
+        self.is_rung() && !self.is_second
     }
 
     /// The doorbell is to ring for it a second time.

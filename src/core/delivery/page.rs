@@ -1,20 +1,21 @@
-//! [`MessageCursor`]: where an agent is in what waits for it, and [`page_order`], what comes next.
+//! [`MessageCursor`]: an agent's position in its waiting messages; and [`page_order`]: what comes
+//! next.
 //!
-//! What was never shown whole comes first, oldest first; then what was, once more. A message that
-//! arrives meanwhile is not overtaken by a repeat, and no repeat comes twice in one walk: the first
-//! page of a walk fixes the last repeat that belongs to it.
+//! Messages that were never shown whole come first, oldest first; then those that were, once more.
+//! A message that arrives in between is not overtaken by a repeat, and no repeat comes twice in one
+//! walk: the first page of a walk fixes the last repeat that belongs to it.
 
 use super::Delivery;
 use crate::id::{EntryId, Seq};
 
-/// A place in what waits for an agent.
+/// A position in the messages that wait for an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessageCursor {
-    /// Repeats up to this place were on earlier pages.
+    /// Repeats up to this position were on earlier pages.
     pub after: Seq,
-    /// The last repeat of this walk; `None`: whatever is one now.
+    /// The last repeat of this walk; `None`: the last one at present.
     pub until: Option<Seq>,
-    /// The message in whose middle the page before ended.
+    /// The message in whose middle the previous page ended.
     pub cut: Option<CutMessage>,
 }
 

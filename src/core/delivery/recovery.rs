@@ -1,7 +1,7 @@
-//! [`judge`]: what became of a message whose delivery nobody saw.
+//! [`judge`]: decides what became of a message whose delivery nobody saw.
 //!
-//! One that is in the thread's history is delivered, even when its turn was interrupted: Codex has
-//! it in its context. This is about the others.
+//! A message in the thread's history is delivered, even when its turn was interrupted: Codex has it
+//! in its context. This is about the others.
 //!
 //! Pure. An answer to `thread/queue/add` proves nothing: the app-server deletes the queue's row
 //! before the user message is durable, and a kill in between (10-30 ms) loses the message. After
@@ -23,25 +23,25 @@ pub const LOOKS_MIN_QUEUED: u8 = 6;
 /// is told that it is not known.
 pub const LOOKS_BLIND: u8 = 6;
 
-/// What a look at the thread showed of a message that is not in its history.
+/// What reading the thread showed about a message that is not in its history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sight {
     /// It waits in the queue.
     pub in_queue: bool,
     /// No turn runs.
     pub idle: bool,
-    /// Queue and history were seen: that it is in neither means that it is not there.
+    /// Both queue and history were seen: a message that is in neither is not there.
     pub whole: bool,
 }
 
-/// What is remembered between looks.
+/// What is remembered between reads of the thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unconfirmed {
     /// It was seen in the queue since the connection was lost.
     pub was_queued: bool,
-    /// Looks that found it nowhere, at an idle thread, in a row.
+    /// Reads in a row that found it nowhere while the thread was idle.
     pub looks: u8,
-    /// Looks at an idle thread, in a row, in which Codex refused to show its queue or its history.
+    /// Reads in a row, of an idle thread, in which Codex did not show its queue or its history.
     #[serde(default)]
     pub blind: u8,
 }
@@ -53,14 +53,14 @@ impl Unconfirmed {
     }
 }
 
-/// What became of a message that is not in the history.
+/// The fate of a message that is not in the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryVerdict {
-    /// It will be delivered by itself.
+    /// It is in the queue, and will be delivered without us.
     StillQueued,
     /// It is certainly not there.
     NotTaken,
-    /// Wait for the turn that runs, or a moment.
+    /// Wait for the running turn, or for a moment.
     LookAgain,
     /// Codex does not say.
     Unknown,

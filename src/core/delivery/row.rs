@@ -1,6 +1,6 @@
 //! [`Delivery`]: the life of one message on its way to one receiver.
 //!
-//! Facts may arrive late, twice or out of order: each state takes what still makes sense and
+//! Facts may arrive late, twice or out of order: each state accepts what still makes sense and
 //! ignores the rest.
 
 use serde::{Deserialize, Serialize};
@@ -15,24 +15,24 @@ use crate::snapshot::MessageSnapshot;
 pub struct Delivery {
     /// The message.
     pub id: EntryId,
-    /// Its place in the ledger, which is its place in the receiver's lane.
+    /// Its position in the ledger, which is also its position in the receiver's lane.
     pub seq: Seq,
     /// The receiver.
     pub to: Agent,
     /// The pair that it belongs to.
     pub runtime_session: RuntimeSession,
-    /// What to do when the receiver works.
+    /// What to do if the receiver is working.
     pub on_busy: OnBusy,
-    /// Where it stands.
+    /// The state of its delivery.
     pub state: DeliveryState,
     /// How often it was tried.
     pub attempts: u32,
-    /// The attempt that runs or ran last, or was taken back before anything left.
+    /// The current or last attempt, or one that was taken back before anything left.
     pub attempt: Option<AttemptId>,
-    /// The conversation of Codex's that this attempt goes into; none of one of an earlier version.
+    /// The conversation of Codex's for this attempt; none for an attempt of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<ThreadId>,
-    /// When the state last changed, or it was kept back no longer, ms since the epoch.
+    /// When the state last changed, or the message was released, ms since the epoch.
     pub changed_ms: i64,
     /// What of its text has left for the model. What leaves adds to it, proof makes it
     /// whole, and a [`Backlog`] takes it back when nothing left after all, with the attempt.
@@ -40,20 +40,20 @@ pub struct Delivery {
     /// [`Backlog`]: super::Backlog
     #[serde(default)]
     pub shown: Shown,
-    /// A hook handed it into a turn whose end has not come: that end settles it. Known from the
-    /// ledger, unless [`Self::lost_turn`].
+    /// A hook delivered it into a turn that has not ended: the end of that turn settles it. Known
+    /// from the ledger, unless [`Self::lost_turn`].
     #[serde(default)]
     pub in_turn: bool,
-    /// The turn that a hook handed it into is known to have left it unread: the end of no other
+    /// The turn into which a hook delivered it is known to have left it unread: the end of no other
     /// turn settles it.
     #[serde(default)]
     pub lost_turn: bool,
-    /// Nobody is to get it any more, and it could not be ended at once: it ends when it is known that
-    /// no turn of Codex has it. On the disk before the operator hears that it is asked back.
+    /// Nobody is to get it any more, but it could not be ended at once: it ends when it is known
+    /// that no turn of Codex has it. Written before the operator learns that it is asked back.
     #[serde(default)]
     pub withdrawn: bool,
-    /// The turns of Codex that had it and ended early, before it was asked for once more: their
-    /// history proves nothing of the attempts since. Known from the ledger.
+    /// The turns of Codex that had it and ended early, before another attempt was requested: their
+    /// history proves nothing about later attempts. Known from the ledger.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_off_in: Vec<TurnId>,
 }
@@ -61,10 +61,10 @@ pub struct Delivery {
 /// What can happen to a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryFact {
-    /// We are about to hand it to the receiver's side. Written before the first byte leaves.
+    /// We are about to give it to the receiver's side. Written before the first byte leaves.
     AttemptBegan(AttemptId),
-    /// This much of its text leaves for an agent that reads it at once, so that nobody can find out
-    /// afterwards whether it was seen. Written before the first byte leaves.
+    /// This much of its text leaves for an agent that reads it at once, so nobody can find out
+    /// later whether it was seen. Written before the first byte leaves.
     HandedOut(AttemptId, Shown),
     /// The receiver's side took it.
     Offered,
@@ -76,8 +76,8 @@ pub enum DeliveryFact {
     Unknowable,
     /// The operator wants another try.
     Requeued,
-    /// The receiver has it, its turn ended early, and it is wanted once more: the one way back
-    /// from proof.
+    /// The receiver has it, its turn ended early, and it is to be delivered again: the only way
+    /// back from proof.
     CutOff,
 }
 
@@ -89,6 +89,16 @@ impl MessageSnapshot {
         Delivery {
             cut_off_in: self.cut_off_in.clone(),
             ..row
+        }
+    }
+
+    /// The same, of one that is taken in now: it waits from now on, by the clock of the machines of
+    /// delivery. Its entry has the time of the wall, which may have been set meanwhile, or was sent
+    /// long ago and is to be sent once more.
+    pub fn delivery_from(&self, id: EntryId, now_ms: i64) -> Delivery {
+        Delivery {
+            changed_ms: now_ms,
+            ..self.delivery(id)
         }
     }
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use super::{Backlog, Delivery};
 use crate::id::{AttemptId, EntryId};
 
-/// The rows of messages that will leave as soon as they are recorded, if nothing comes between:
-/// each goes to the disk beside its entry, so that the message waits for the slower of two writes
-/// and not for one after the other.
+/// The rows of messages that will leave as soon as they are recorded, unless something intervenes.
+/// Each row is written in parallel with its entry, so that the message waits for the slower of two
+/// writes and not for one after the other.
 ///
-/// A row says at most that its message may have left, and after a start it counts only where the
-/// ledger holds the message. So one that reached the disk without its entry is dropped, and one
-/// whose message did not leave after all is as after a crash just before the message left. While
-/// the daemon lives the second kind is taken back: see [`Self::take_wrong`].
+/// A row says at most that its message may have left, and after a start it counts only if the
+/// ledger contains the message. So a row without its entry is dropped, and a row whose message did
+/// not leave is the same as after a crash just before it left. While the daemon runs, the second
+/// kind is taken back: see [`Self::take_wrong`].
 #[derive(Debug, Default)]
 pub struct RowsAhead {
     rows: BTreeMap<EntryId, RowAhead>,
@@ -21,17 +21,17 @@ pub struct RowsAhead {
 #[derive(Debug)]
 struct RowAhead {
     row: Delivery,
-    /// Of its write.
+    /// The token of its write.
     token: u64,
     is_recorded: bool,
 }
 
-/// What has to reach the disk before a lane goes on.
+/// The rows that have to reach the disk before a lane goes on.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RowsDue {
-    /// To be written.
+    /// Rows to write.
     pub rows: Vec<Delivery>,
-    /// The write to wait for where nothing is to be written; none when all of it is on the disk.
+    /// The write to wait for if there are none; `None` if everything is on the disk.
     pub behind: Option<u64>,
 }
 

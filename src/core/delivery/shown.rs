@@ -1,4 +1,4 @@
-//! [`Shown`]: what of a message's text has left for its receiver's model.
+//! [`Shown`]: which parts of a message's text have left for its receiver's model.
 
 use crate::word::words;
 

@@ -1,6 +1,6 @@
-//! [`Watchdog`]: whether a turn has fallen silent, by its own signs of life and nothing else.
+//! [`Watchdog`]: whether a turn has fallen silent, judged only by its own signs of life.
 //!
-//! Decides what is shown. It ends nothing: the operator has the keys.
+//! Decides what is shown. It ends nothing: that is for the operator.
 
 use crate::word::words;
 
@@ -20,10 +20,17 @@ words! {
     }
 }
 
+/// While a tool is known to run, a turn may be silent for so many times as long. Most tools end by
+/// themselves within minutes, a helper that is waited for may take an hour, and what never ends is
+/// to be told of too.
+const TOOL_PATIENCE: i64 = 3;
+
 /// Watches one agent's turn.
 #[derive(Debug)]
 pub struct Watchdog {
     silence_ms: i64,
+    /// A tool of the turn has begun and not ended, as far as is known.
+    runs_tool: bool,
     /// Since when the turn gives no sign, ms; `None` without a turn. Moves on while it waits for
     /// the human.
     silent_since: Option<i64>,
@@ -38,20 +45,29 @@ impl Watchdog {
     pub fn new(silence_ms: i64) -> Self {
         Self {
             silence_ms,
+            runs_tool: false,
             silent_since: None,
             waiting_since: None,
             snoozed_until: None,
         }
     }
 
-    /// The silence after which a turn is suspect, ms.
+    /// The silence after which the turn is suspect as it is now, ms.
     pub fn silence_ms(&self) -> i64 {
-        self.silence_ms
+        match self.runs_tool {
+            true => self.silence_ms.saturating_mul(TOOL_PATIENCE),
+            false => self.silence_ms,
+        }
     }
 
     /// Another silence counts from now on, for the turn that runs too.
     pub fn set_silence(&mut self, silence_ms: i64) {
         self.silence_ms = silence_ms;
+    }
+
+    /// A tool of the turn runs, or none does any more.
+    pub fn runs_tool(&mut self, runs: bool) {
+        self.runs_tool = runs;
     }
 
     /// The turn began or did something. That we steered it is no sign of its life.
@@ -65,6 +81,7 @@ impl Watchdog {
 
     /// No turn runs.
     pub fn over(&mut self) {
+        self.runs_tool = false;
         self.silent_since = None;
         self.waiting_since = None;
         self.snoozed_until = None;
@@ -92,7 +109,7 @@ impl Watchdog {
     /// The operator snoozes the alert for as long again as a turn may be silent.
     pub fn snooze(&mut self, now_ms: i64) {
         if self.is_on() {
-            self.snoozed_until = Some(now_ms + self.silence_ms);
+            self.snoozed_until = Some(now_ms + self.silence_ms());
         }
     }
 
@@ -113,10 +130,11 @@ impl Watchdog {
         let Some(silent_ms) = self.silent_ms(now_ms) else {
             return Watched::Fine;
         };
+        let silence_ms = self.silence_ms();
         let watched = match silent_ms {
-            silent if silent >= 2 * self.silence_ms => Watched::Stuck,
-            silent if silent >= self.silence_ms => Watched::Suspect,
-            silent if silent >= self.silence_ms / 5 => Watched::Quiet,
+            silent if silent >= 2 * silence_ms => Watched::Stuck,
+            silent if silent >= silence_ms => Watched::Suspect,
+            silent if silent >= silence_ms / 5 => Watched::Quiet,
             _ => Watched::Fine,
         };
         match self.snoozed_until(now_ms) {
@@ -129,7 +147,8 @@ impl Watchdog {
     /// When that changes if nothing comes in, ms.
     pub fn next_ms(&self, now_ms: i64) -> Option<i64> {
         let since = self.silent_since.filter(|_| self.waiting_since.is_none())?;
-        [self.silence_ms / 5, self.silence_ms, 2 * self.silence_ms]
+        let silence_ms = self.silence_ms();
+        [silence_ms / 5, silence_ms, 2 * silence_ms]
             .into_iter()
             .map(|silence| since + silence)
             .chain(self.snoozed_until)

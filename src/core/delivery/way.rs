@@ -1,21 +1,21 @@
-//! [`way`]: by which request a message goes to Codex.
+//! [`way`]: the request by which a message goes to Codex.
 
 use super::OnBusy;
 use crate::id::TurnId;
 
-/// The request that hands a message over.
+/// The request by which a message is delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
     /// `turn/steer` into exactly this turn.
     Steer(TurnId),
-    /// `thread/queue/add`, idle or busy.
+    /// `thread/queue/add`, on an idle or a busy thread.
     Enqueue,
-    /// `turn/start`, where there is no queue and the thread is idle.
+    /// `turn/start`, if there is no queue and the thread is idle.
     Start,
     /// Nothing yet: there is no queue, and on a busy thread `turn/start` would silently be a
     /// steer (Codex 0.169.0, observed).
     Wait,
-    /// Nothing at all: the sender wants no waiting.
+    /// No request at all: the sender does not want to wait.
     Refuse,
 }
 

@@ -1,5 +1,5 @@
-//! [`ApprovalRecord`]: what an agent asks the person before it goes on, and what became of that.
-//! [`RuleName`]: what the operator's rule about it is about.
+//! [`ApprovalRecord`]: what an agent asks the person before it goes on, and its outcome.
+//! [`RuleName`]: the subject of the operator's rule about it.
 
 use serde::{Deserialize, Serialize};
 
@@ -136,7 +136,8 @@ pub struct ApprovalRequest {
     pub key: String,
     /// The command, the files, the tool or the question: what the person decides on. A line of a
     /// [`ApprovalKind::FileChange`] is a [`FileChange`](super::FileChange), one of an
-    /// [`ApprovalKind::Permissions`] a [`Wish`].
+    /// [`ApprovalKind::Permissions`] a [`Wish`]; an [`ApprovalKind::Tool`] has one
+    /// [`AskedTool`](super::AskedTool).
     pub subject: String,
     /// The folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -252,7 +253,6 @@ impl ApprovalRequest {
         self.kind == ApprovalKind::UserQuestion
     }
 
-    /// The choice with this id.
     pub fn choice(&self, id: &str) -> Option<&ApprovalChoice> {
         self.choices.iter().find(|choice| choice.id == id)
     }
@@ -266,7 +266,6 @@ pub struct ApprovalChoice {
     pub id: String,
     /// What it means, for the person.
     pub label: String,
-    /// What it does.
     pub effect: ChoiceEffect,
     /// The label in two parts; none where it is the vendor's or the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{DeliveryWay, TurnFiles};
-use crate::agent::Agent;
+use crate::agent::{Agent, Party};
 use crate::id::{RuntimeSession, Seq, SessionId, TurnId};
 
 /// Where a carried entry stood, and what of it is over already. The entry keeps its id, so that an
@@ -24,6 +24,9 @@ pub struct CarriedEntry {
     /// Of such a handoff: its receiver did not answer it. It was closed, or taken back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unanswered: bool,
+    /// Who closed what its receiver is not to get for that, where this may still be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<Party>,
     /// It answered an open handoff and does not count as its answer any more: what was said later
     /// does, or the operator's rejection left it without any.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -73,6 +76,7 @@ impl CarriedEntry {
             settled: false,
             answered: false,
             unanswered: false,
+            closed_by: None,
             past_answer: false,
             foreign: false,
             task_only: false,

@@ -1,4 +1,4 @@
-//! What the entry of a message says that was carried over from ContextRelay 3.
+//! What the entry of a message that was carried over from ContextRelay 3 says.
 
 use serde_json::Value;
 

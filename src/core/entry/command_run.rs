@@ -1,4 +1,4 @@
-//! [`CommandRun`]: how a command ended that an agent ran itself.
+//! [`CommandRun`]: how a command that an agent ran itself ended.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
 //! [`ContinuityRecord`]: what an agent touched, that its context was compacted, and what it was
-//! given so that it goes on.
+//! given to continue.
 
 use serde::{Deserialize, Serialize};
 
@@ -180,7 +180,6 @@ pub struct Reload {
     pub packet_id: EntryId,
     /// Why.
     pub cause: ReloadCause,
-    /// By which way.
     pub way: ReloadWay,
     pub step: ReloadStep,
 }

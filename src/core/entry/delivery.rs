@@ -1,4 +1,4 @@
-//! [`DeliveryRecord`]: what the ledger keeps of a message's way to its receiver; and the words of it,
+//! [`DeliveryRecord`]: what the ledger keeps of a message's way to its receiver; and its words,
 //! [`OnBusy`], [`DeliveryWay`] and [`Outcome`].
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! [`FileChange`]: what becomes of a file that a request is about; [`FileAct`]: in a word.
+//! [`FileChange`]: what a request would do to a file; [`FileAct`]: that in one word.
 
 use std::fmt;
 

@@ -1,5 +1,6 @@
-//! [`FinalityProposal`] and [`FinalityDecision`]: that the work is done, and what the operator says.
-//! [`DecisionSignature`]: what a signed decision carries. [`ProposalState`]: where a proposal stands.
+//! [`FinalityProposal`] and [`FinalityDecision`]: the claim that work is done, and what the
+//! operator says. [`DecisionSignature`]: what a signed decision carries. [`ProposalState`]: a
+//! proposal's state.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! [`FindingRecord`]: what a review said, and what became of it. [`FindingSeverity`]: how bad that is;
-//! [`SeverityBy`]: by what that is known.
+//! [`FindingRecord`]: what a review said, and what became of it. [`FindingSeverity`]: how bad that
+//! is; [`SeverityBy`]: the evidence for that.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

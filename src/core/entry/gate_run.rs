@@ -1,5 +1,5 @@
-//! [`GateRun`]: what makes an artifact evidence and not a claim; [`IsolatedRun`]: where it ran
-//! beside the project, and [`GapCause`]: why it can never cover all of it.
+//! [`GateRun`]: what makes an artifact evidence instead of a claim; [`IsolatedRun`]: where it ran
+//! beside the project; and [`GapCause`]: why it can never cover all of it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! [`LifecycleEvent`]: what the life of the daemon, and of what it owns, consists of.
+//! [`LifecycleEvent`]: the events in the life of the daemon, and of what it owns.
 
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
-//! [`ToldDigest`]: the digest of a capsule's file that an entry on a task tells, in a sentence.
+//! [`ToldDigest`]: the digest of a capsule's file, as an entry on a task names it in a sentence.
 //!
-//! The line of such an entry has no other place for it: the daemon, of whichever version, knows by
-//! the sentence which file was imported or kept. So these sentences are part of the line's format:
-//! they are written and read here alone, and are not reworded.
+//! The line of such an entry has no other place for it: every version of the daemon learns from the
+//! sentence which file was imported or kept. So these sentences are part of the line's format: they
+//! are written and read only here, and are not reworded.
 
 use super::{Entry, EntryKind, TaskStep};
 use crate::agent::Party;

@@ -1,4 +1,4 @@
-//! What the `meta` of an entry says of a turn of Codex's: who has an answer from it, and what of it is
+//! What the `meta` of an entry says of a Codex turn: who has an answer from it, and what of it is
 //! sent again.
 
 use serde_json::Value;

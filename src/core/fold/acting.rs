@@ -1,4 +1,4 @@
-//! What an entry says of the minutes in which an agent worked and wrote.
+//! Folds in which minutes an agent worked and wrote.
 
 use crate::agent::AgentState;
 use crate::entry::{Entry, EntryKind, LifecycleEvent};

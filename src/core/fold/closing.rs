@@ -104,9 +104,7 @@ fn set_closed(world: &mut Snapshot, id: &EntryId, is_closed: bool, by: Option<&P
     if let Some(message) = world.unsettled.get_mut(id) {
         let message = Arc::make_mut(message);
         message.closed = is_closed;
-        let is_by_sender = by == Some(&message.from);
-        message.closed_by_sender = is_by_sender && message.from.agent().is_some();
-        message.closed_by_operator = by == Some(&Party::Human);
+        message.set_closed_by(by);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the agents are at: their notes, their turns, their contexts.
+//! What the agents are working on: their notes, their turns, their contexts.
 
 use crate::agent::{Agent, Party};
 use crate::continuity_state::{ContinuityState, is_note_for};

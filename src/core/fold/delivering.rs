@@ -13,7 +13,7 @@ pub(super) fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
         return;
     };
     let carried = entry.carried.as_ref();
-    let message = MessageSnapshot {
+    let mut message = MessageSnapshot {
         seq: entry.seq,
         from: entry.source.clone(),
         to,
@@ -32,6 +32,7 @@ pub(super) fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
         answered_in_turn: carried.is_some_and(|carried| carried.answered_in_turn),
         will_be_sent_again: carried.is_some_and(|carried| carried.will_be_sent_again),
     };
+    message.set_closed_by(carried.and_then(|carried| carried.closed_by.as_ref()));
     let id = entry.id.clone();
     let Some(carried) = carried.filter(|carried| carried.settled) else {
         world.unsettled.insert(id, Arc::new(message));

@@ -1,4 +1,4 @@
-//! How long the agents have spoken with each other alone.
+//! For how long the agents have talked to each other alone.
 
 use crate::agent::{Agent, Party};
 use crate::entry::{Entry, EntryKind, LifecycleEvent};

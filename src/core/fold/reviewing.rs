@@ -1,4 +1,4 @@
-//! Findings of reviews: what was imported, who has one in hand, what the operator says of it.
+//! Findings of reviews: which were imported, who works on one, what the operator says of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

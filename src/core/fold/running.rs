@@ -1,4 +1,4 @@
-//! What an entry says of the agents as they run, and of the daemon that they hang on.
+//! What an entry says of the running agents, and of the daemon that they depend on.
 
 use super::continuing::turn_begins;
 use super::delivering::{cut_off, fold_turn_end, forget_promises};

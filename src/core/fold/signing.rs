@@ -1,4 +1,4 @@
-//! What has no effect without a signature, while decisions are signed.
+//! Entries without effect because they lack a signature while decisions are signed.
 
 use super::raise;
 use crate::alarm::Alarm;

@@ -1,4 +1,4 @@
-//! Tasks that can travel: their steps, and what is recorded while one of them is current.
+//! Tasks: their steps, and what is recorded while one of them is current.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! [`included`]: the files that a file of Claude's names with `@`.
+//! [`included`]: the files that one of Claude's files includes with `@`.
 
 use super::file::FileName;
 

@@ -1,4 +1,4 @@
-//! [`managed_instructions`]: what our block in an agent's instruction file says.
+//! [`managed_instructions`]: the text of our block in an agent's instruction file.
 
 use crate::policy::Coordinator;
 

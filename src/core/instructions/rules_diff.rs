@@ -1,4 +1,4 @@
-//! [`rules_diff`]: what differs between the rules that an agent has and those of now.
+//! [`rules_diff`]: the difference between the rules that an agent has and the current ones.
 
 use std::collections::BTreeMap;
 

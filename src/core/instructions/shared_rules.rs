@@ -1,4 +1,4 @@
-//! [`SharedRules`]: what an agent is given of the rules that it does not read by itself.
+//! [`SharedRules`]: the rules that an agent does not read by itself, as it is given them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,14 +1,17 @@
 //! [`git_use`]: does a shell command write to git?
 
+use super::gh_subcommands::gh_subcommand;
 use super::programs::{
     ProgramRole, goes_on, is_assignment, is_given_git_folder, is_inside_git_folder, mentions_git,
-    only_shows, program, program_name, program_role,
+    only_shows, program, program_name, program_role, takes_for_text,
 };
 use super::shell::{ShellWord, SimpleCommand};
 use super::shell_lexer;
 use super::subcommands::{
-    SubcommandUse, TAKES_VALUE, gh_subcommand, git_only_prints, git_subcommand,
+    SubcommandUse, TAKES_VALUE, git_only_prints, git_subcommand, is_uncertain,
 };
+use super::why_unclear::WhyUnclear;
+use super::wrappers::{command_at, find_acts_in_git_folder, program_of_xargs, runs_next};
 
 /// The longest command that is judged, in bytes.
 pub const COMMAND_BYTES_MAX: usize = 64 * 1024;
@@ -22,7 +25,7 @@ pub enum GitUse {
     /// Nothing, or it only reads.
     NoWrite,
     /// The text does not say; why not.
-    Unclear(String),
+    Unclear(WhyUnclear),
     /// It writes: to branches, the index, the working tree through git, a remote, or a pull request.
     /// The program with its subcommand.
     Write(String),
@@ -39,7 +42,7 @@ pub fn git_use(command: &str) -> GitUse {
 }
 
 fn unclear(why: &str) -> GitUse {
-    GitUse::Unclear(why.to_owned())
+    GitUse::Unclear(WhyUnclear::Other(why.to_owned()))
 }
 
 fn of_text(text: &str, depth: usize) -> GitUse {
@@ -134,7 +137,7 @@ fn of_words(words: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
         let name = program_name(&head.text);
         let role = program_role(&name);
         if head.is_dynamic || (head.may_split && role != ProgramRole::OnlyLooks) {
-            return found.max(unclear("which program runs is not in the text"));
+            return found.max(GitUse::Unclear(WhyUnclear::Program));
         }
         return found.max(of_program(&name, role, arguments, depth, has_input));
     }
@@ -173,11 +176,20 @@ fn of_program(
         ProgramRole::OnlyLooks if name == "cd" && is_given_git_folder(name, arguments) => {
             unclear("it goes into the folder .git")
         }
+        // As without the word before it.
+        ProgramRole::OnlyLooks if name == "export" && arguments.iter().any(gives_git) => {
+            unclear("a variable names git")
+        }
         ProgramRole::BeforeCommand | ProgramRole::OnlyLooks | ProgramRole::RunsNothing => {
             GitUse::NoWrite
         }
         ProgramRole::Other => of_other(name, arguments),
     }
+}
+
+/// The word gives a variable a value that tells of git.
+fn gives_git(word: &ShellWord) -> bool {
+    is_assignment(word) && mentions_git(&word.text)
 }
 
 /// The word names a file, and neither a substitution nor the input.
@@ -215,7 +227,7 @@ fn of_git(arguments: &[ShellWord], depth: usize) -> GitUse {
     while let Some((word, after)) = rest.split_first() {
         rest = after;
         if word.is_dynamic || word.may_split {
-            return found.max(unclear("git's subcommand is not in the text"));
+            return found.max(GitUse::Unclear(WhyUnclear::GitSubcommand));
         }
         if !word.text.starts_with('-') {
             let of_subcommand = of_subcommand(&word.text, after, &aliases, depth);
@@ -294,7 +306,7 @@ fn of_subcommand(
             };
             // What follows the alias belongs to its command.
             match of_alias {
-                GitUse::NoWrite if !arguments.is_empty() => unclear("an alias of git's is used"),
+                GitUse::NoWrite if !arguments.is_empty() => GitUse::Unclear(WhyUnclear::GitAlias),
                 of_alias => of_alias,
             }
         }
@@ -357,6 +369,13 @@ fn of_wrapper(name: &str, arguments: &[ShellWord], depth: usize, has_input: bool
     {
         return GitUse::NoWrite;
     }
+    if let Some(at) = command_at(name, arguments) {
+        return of_words(&arguments[at..], depth + 1, has_input);
+    }
+    let looks = |it: &ShellWord| program_role(&program_name(&it.text)) == ProgramRole::OnlyLooks;
+    if name == "xargs" && program_of_xargs(arguments).is_some_and(looks) {
+        return GitUse::NoWrite;
+    }
     let known = arguments.iter().position(|it| {
         !it.is_dynamic
             && matches!(
@@ -415,35 +434,42 @@ fn of_wrapper(name: &str, arguments: &[ShellWord], depth: usize, has_input: bool
     inside.max(unknown).max(folder)
 }
 
-/// `find` changes what lies in the folder .git. A test that leaves the folder out names it as well.
-fn find_acts_in_git_folder(words: &[ShellWord]) -> bool {
-    let acts = |it: &ShellWord| {
-        runs_next(&it.text)
-            || matches!(it.text.as_str(), "-delete" | "-fls")
-            || it.text.starts_with("-fprint")
-    };
-    let names = |(at, word): (usize, &ShellWord)| {
-        let before = |by: usize| at.checked_sub(by).map_or("", |at| words[at].text.as_str());
-        let test = before(1).strip_prefix('-').unwrap_or_default();
-        let is_test = test.ends_with("path") || test.ends_with("name");
-        let is_left_out =
-            matches!(before(2), "!" | "-not") || words[at..].iter().any(|it| it.text == "-prune");
-        is_inside_git_folder(word) && !(is_test && is_left_out)
-    };
-    words.iter().any(acts) && words.iter().enumerate().any(names)
-}
-
-fn runs_next(option: &str) -> bool {
-    matches!(option, "-exec" | "-execdir" | "-ok" | "-okdir")
-}
-
 /// A program that we do not know, which may run git by a text in its arguments, or change its files.
 fn of_other(name: &str, arguments: &[ShellWord]) -> GitUse {
-    if arguments.iter().any(|it| mentions_git(&it.text)) {
+    if only_shows(name, arguments) {
+        return GitUse::NoWrite;
+    }
+    // Without a subcommand, git tells how it is used.
+    let told = match arguments.split_last() {
+        Some((last, before)) if is_git_alone(last) => before,
+        _ => arguments,
+    };
+    let is_told = |it: &ShellWord| mentions_git(&it.text) && !takes_for_text(name, it);
+    if told.iter().any(is_told) {
         return unclear(&format!("{name} is told of git"));
     }
-    if !only_shows(name, arguments) && is_given_git_folder(name, arguments) {
+    if is_given_git_folder(name, arguments) {
         return unclear(&format!("{name} is told of the folder .git"));
     }
+    if tags_version(name, arguments) {
+        return unclear(&format!("{name} version may commit and tag"));
+    }
     GitUse::NoWrite
+}
+
+/// The word is git, or a path that ends in it, and no text that a shell could make more of.
+fn is_git_alone(word: &ShellWord) -> bool {
+    let is_of_path = |it: char| it.is_ascii_alphanumeric() || "._-~/".contains(it);
+    !is_uncertain(word) && word.text.chars().all(is_of_path) && program_name(&word.text) == "git"
+}
+
+/// `npm version patch`: it makes a commit and a tag in a repository.
+fn tags_version(name: &str, arguments: &[ShellWord]) -> bool {
+    let is_version = arguments.first().is_some_and(|it| it.text == "version");
+    let has = |option: &str| arguments.iter().any(|it| it.text == option);
+    let names_one = arguments.iter().skip(1).any(|it| !it.text.starts_with('-'));
+    matches!(name, "npm" | "pnpm" | "yarn")
+        && is_version
+        && names_one
+        && !has("--no-git-tag-version")
 }

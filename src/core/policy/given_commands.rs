@@ -1,4 +1,4 @@
-//! [`given_commands`]: the text of the shell that a program is given to run.
+//! [`given_commands`]: the shell text that a program is given to run.
 
 use super::programs::ProgramRole;
 use super::shell::ShellWord;

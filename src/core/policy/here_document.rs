@@ -1,4 +1,4 @@
-//! [`HereDocument`]: lines of a shell text that are no commands.
+//! [`HereDocument`]: lines of a shell text that are not commands.
 
 /// A here-document whose lines come after the line that names it.
 #[derive(Debug)]

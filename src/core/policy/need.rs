@@ -1,6 +1,7 @@
-//! [`Need`]: a permission that a call needs, and what of the call needs it.
+//! [`Need`]: a permission that a call needs, and the part of the call that needs it.
 
 use super::Permission;
+use super::hint::Hint;
 
 /// The longest name of a tool or a path that a sentence has, in characters.
 const NAMED_CHARS_MAX: usize = 120;
@@ -19,11 +20,11 @@ pub(super) struct Need {
     pub(super) permission: Permission,
     pub(super) certainty: Certainty,
     /// What of the call needs it, as the beginning of a sentence.
-    pub(super) what: String,
+    pub(super) what: Hint,
 }
 
 impl Need {
-    pub(super) fn certain(permission: Permission, what: impl Into<String>) -> Self {
+    pub(super) fn certain(permission: Permission, what: impl Into<Hint>) -> Self {
         Self {
             permission,
             certainty: Certainty::Certain,
@@ -31,7 +32,7 @@ impl Need {
         }
     }
 
-    pub(super) fn unclear(permission: Permission, what: impl Into<String>) -> Self {
+    pub(super) fn unclear(permission: Permission, what: impl Into<Hint>) -> Self {
         Self {
             permission,
             certainty: Certainty::Unclear,

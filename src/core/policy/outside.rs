@@ -1,6 +1,7 @@
-//! [`outside`]: what a request for approval names beyond the project's folder.
+//! [`outside`]: what a request for approval names outside the project's folder.
 
 use super::git_write::COMMAND_BYTES_MAX;
+use super::hint::Hint;
 use super::need::named;
 use crate::entry::ApprovalRequest;
 
@@ -30,13 +31,13 @@ pub(super) const ROOT_MARK: char = '\u{1}';
 /// The folder, if it is not the project's (`root`, absolute and without links), and the first path
 /// that lies elsewhere. By the names alone: links are not followed, and what a variable or a program
 /// comes to is not known.
-pub(super) fn outside(root: &str, request: &ApprovalRequest) -> Vec<String> {
+pub(super) fn outside(root: &str, request: &ApprovalRequest) -> Vec<Hint> {
     if !request.kind.has_paths() {
         return Vec::new();
     }
     let cwd = request.cwd.as_deref().filter(|cwd| cwd.starts_with('/'));
     let folder = cwd.filter(|cwd| !is_below(root, cwd));
-    let folder = folder.map(|cwd| format!("its folder is not the project's: {}", named(cwd)));
+    let folder = folder.map(|cwd| Hint::naming("its folder is not the project's", named(cwd)));
     let (_, words) = path_words(root, request);
     let words = words.iter().map(String::as_str);
     let mut seen: Vec<&str> = Vec::new();
@@ -50,12 +51,12 @@ pub(super) fn outside(root: &str, request: &ApprovalRequest) -> Vec<String> {
         all => format!(" and {} more", all - 1),
     };
     let path = seen.first().map(|path| {
-        let place = match path.starts_with('~') {
-            true => "in your home folder",
-            false => "outside of the project",
+        let what = match path.starts_with('~') {
+            true => "names a path in your home folder",
+            false => "names a path outside of the project",
         };
         let path = named(&path.replace(ROOT_MARK, root));
-        format!("names a path {place}: {path}{more}")
+        Hint::naming(what, format!("{path}{more}"))
     });
     folder.into_iter().chain(path).collect()
 }
@@ -120,7 +121,9 @@ mod tests {
             cwd: Some(cwd.to_owned()),
             ..ApprovalRequest::new(kind, "k".to_owned(), subject.to_owned())
         };
-        outside(ROOT, &request).join("; ")
+        let hints = outside(ROOT, &request).into_iter();
+        let hints: Vec<String> = hints.map(|hint| hint.to_string()).collect();
+        hints.join("; ")
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! [`PolicyVerdict`]: what the rules make of one call of a tool.
+//! [`PolicyVerdict`]: the verdict of the rules on one call of a tool.
 
 /// What the rules make of a call. A larger one counts more.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! Which programs run others, and which only look at what they are given.
+//! Which programs run others, and which only read what they are given.
 
 use super::shell::ShellWord;
 
@@ -35,12 +35,67 @@ const WRAPPERS: [&str; 26] = [
 const SHELLS: [&str; 8] = ["ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"];
 
 /// Programs that may say `git` as much as they like: they show, search and compare texts.
-const ONLY_LOOK: [&str; 37] = [
-    ":", "[", "[[", "basename", "cat", "cd", "cut", "diff", "dirname", "du", "echo", "egrep",
-    "export", "false", "fgrep", "file", "grep", "head", "jq", "ls", "man", "printf", "pwd", "read",
-    "readlink", "realpath", "stat", "tail", "test", "rg", "tr", "tree", "true", "type", "wc",
-    "where", "which",
+const ONLY_LOOK: [&str; 51] = [
+    ":",
+    "[",
+    "[[",
+    "basename",
+    "cat",
+    "cd",
+    "cksum",
+    "cmp",
+    "comm",
+    "cut",
+    "diff",
+    "dirname",
+    "du",
+    "echo",
+    "egrep",
+    "export",
+    "false",
+    "fgrep",
+    "file",
+    "grep",
+    "head",
+    "id",
+    "jq",
+    "ls",
+    "man",
+    "md5sum",
+    "nl",
+    "pgrep",
+    "printf",
+    "ps",
+    "pwd",
+    "read",
+    "readlink",
+    "realpath",
+    "rg",
+    "sha1sum",
+    "sha256sum",
+    "sleep",
+    "stat",
+    "tac",
+    "tail",
+    "test",
+    "tr",
+    "tree",
+    "true",
+    "type",
+    "uname",
+    "wc",
+    "where",
+    "which",
+    "whoami",
 ];
+
+/// Programs that change files or processes, and run nothing that is in their arguments.
+const RUN_NO_PROGRAM: [&str; 10] = [
+    "chmod", "chown", "kill", "killall", "mkdir", "pkill", "rm", "rmdir", "tee", "touch",
+];
+
+/// Programs to which `git` is the name of a package.
+const INSTALLERS: [&str; 7] = ["apk", "apt", "apt-get", "brew", "dnf", "pacman", "yum"];
 
 /// Words of the shell after which a command begins.
 const BEFORE_A_COMMAND: [&str; 14] = [
@@ -79,13 +134,13 @@ pub(super) fn program_name(word: &str) -> String {
     name.strip_suffix(".exe").unwrap_or(&name).to_owned()
 }
 
-/// The role of a program with this name.
 pub(super) fn program_role(name: &str) -> ProgramRole {
     match name {
         "git" => ProgramRole::Git,
-        _ if name.starts_with("git-") => ProgramRole::Git,
+        // With an ending it is somebody's script.
+        _ if name.starts_with("git-") && !name.contains('.') => ProgramRole::Git,
         "gh" => ProgramRole::GitHub,
-        "gitui" | "glab" | "hub" | "jj" | "lazygit" | "tig" => ProgramRole::GitTool,
+        "gitui" | "glab" | "gt" | "hub" | "jj" | "lazygit" | "stg" | "tig" => ProgramRole::GitTool,
         "." | "source" => ProgramRole::Source,
         "eval" => ProgramRole::Eval,
         _ if SHELLS.contains(&name) => ProgramRole::Shell,
@@ -199,6 +254,35 @@ pub(super) fn is_given_git_folder(name: &str, arguments: &[ShellWord]) -> bool {
         }
     }
     false
+}
+
+/// Whether a program takes a word that tells of git for a name or a text, and runs nothing of it.
+pub(super) fn takes_for_text(name: &str, word: &ShellWord) -> bool {
+    match name {
+        "sed" => replaces(&word.text),
+        _ if INSTALLERS.contains(&name) => word.text == "git",
+        _ => RUN_NO_PROGRAM.contains(&name),
+    }
+}
+
+/// A script of `sed` that is one `s` with flags that run and write nothing.
+fn replaces(script: &str) -> bool {
+    let mut letters = script.strip_prefix('s').unwrap_or_default().chars();
+    let Some(divider) = letters.next().filter(|it| "/|#,@!".contains(*it)) else {
+        return false;
+    };
+    let mut parts = letters.as_str().split(divider);
+    let (Some(_), Some(_), Some(flags), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    // Behind a backslash a divider is none.
+    let is_plain = !script.contains(['\\', '\n']);
+    is_plain
+        && flags
+            .chars()
+            .all(|it| it.is_ascii_digit() || "gIip".contains(it))
 }
 
 /// Whether a program that can do more only shows the files that it is given.

@@ -9,7 +9,7 @@ use super::needs::{ToolUse, is_inside_git, is_own_server, mcp_permission, needs}
 use super::secret_paths::is_secret_path;
 use super::shell_needs::shell_needs;
 use super::shell_text::shell_text;
-use crate::entry::{ApprovalKind, ApprovalRequest, FileChange, Wish};
+use crate::entry::{ApprovalKind, ApprovalRequest, AskedTool, FileChange, Wish};
 
 /// The permissions, surely or perhaps, by the request's text alone.
 pub(super) fn permissions_of(request: &ApprovalRequest) -> BTreeSet<Permission> {
@@ -31,7 +31,7 @@ pub(super) fn permissions_of(request: &ApprovalRequest) -> BTreeSet<Permission> 
             let wishes = subject.lines().map(Wish::from);
             wishes.flat_map(|wish| of_wish(&wish)).collect()
         }
-        ApprovalKind::Tool => of_tool(subject),
+        ApprovalKind::Tool => of_tool(&AskedTool::from(subject)),
         ApprovalKind::Question | ApprovalKind::UserQuestion | ApprovalKind::Other(_) => {
             BTreeSet::new()
         }
@@ -98,14 +98,13 @@ fn network_as_written(text: &str) -> Option<Permission> {
     text.contains("\"network\"").then_some(Permission::Network)
 }
 
-/// Of a tool of Codex's, named by its server, or one that Claude names.
-fn of_tool(subject: &str) -> BTreeSet<Permission> {
-    match subject.split_once(": ") {
-        Some((server, _)) if is_own_server(server) => BTreeSet::new(),
-        Some(_) => BTreeSet::from([mcp_permission(subject)]),
-        None => {
+fn of_tool(asked: &AskedTool) -> BTreeSet<Permission> {
+    match asked {
+        AskedTool::OfServer { server, .. } if is_own_server(server) => BTreeSet::new(),
+        AskedTool::OfServer { .. } => BTreeSet::from([mcp_permission(&asked.to_string())]),
+        AskedTool::Named(tool) => {
             let call = ToolUse {
-                tool: subject,
+                tool,
                 input: &Value::Null,
             };
             let needs = needs(&call).into_iter();

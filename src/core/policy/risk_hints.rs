@@ -1,7 +1,8 @@
-//! [`risk_hints`]: what the person should know before it says yes to a request for approval.
+//! [`risk_hints`]: what the person should know before saying yes to a request for approval.
 
 use std::borrow::Cow;
 
+use super::hint::{Hint, RequestHints};
 use super::need::named;
 use super::outside::outside;
 use super::request_needs::permissions_of;
@@ -9,7 +10,7 @@ use super::shell_needs::shell_needs;
 use super::shell_text::{is_typed, shell_text};
 use super::{GitUse, Permission, RuleInForce, git_use};
 use crate::agent::Agent;
-use crate::entry::{ApprovalKind, ApprovalRequest, RuleName, TextHints};
+use crate::entry::{ApprovalRequest, RuleName, TextHints};
 
 /// Of text that is typed into a command: what that does with it, its text does not tell.
 const TYPED: &str = "input for a command that runs already";
@@ -18,9 +19,9 @@ const TYPED: &str = "input for a command that runs already";
 const ALLOWED_THERE: &str =
     "it can be allowed there only, for what is masked may be more than a secret";
 
-/// What a request says of itself that is easily overlooked, and the operator's own rules that it may
-/// be against. Read from the request's text alone, so that no hint is no promise; where the
-/// record has less than all of that text, this comes first. `root`: the project's folder, absolute
+/// What is easily overlooked in a request, and the operator's own rules that it may be against. It is
+/// read from the request's text alone: where it says nothing, the request may still be dangerous. Where
+/// the record has only a part of that text, the first hint says so. `root`: the project's folder, absolute
 /// and without links.
 pub fn risk_hints(
     agent: Agent,
@@ -30,7 +31,7 @@ pub fn risk_hints(
 ) -> Vec<String> {
     let read = match &request.unmasked {
         Some(unmasked) => Cow::Borrowed(unmasked),
-        None => Cow::Owned(text_hints(request, root)),
+        None => Cow::Owned(text_hints(request, root).in_words()),
     };
     let mut hints = unread(agent, request);
     hints.extend(read.git.clone());
@@ -48,16 +49,20 @@ pub fn risk_hints(
 }
 
 /// What the request's text says of itself. `root`: as for [`risk_hints`].
-pub(super) fn text_hints(request: &ApprovalRequest, root: &str) -> TextHints {
+pub(super) fn text_hints(request: &ApprovalRequest, root: &str) -> RequestHints {
     let text = shell_text(request);
-    let git = git_hint(&request.kind, &text);
-    let mut reach = reach(&request.kind, &text);
-    // Once is enough for that a program is not in the text.
-    reach.retain(|it| !git.as_ref().is_some_and(|git| git.ends_with(it)));
-    let typed = is_typed(request).then(|| TYPED.to_owned());
+    let (git, mut reach) = match request.kind.is_shell() {
+        true => (git_use(&text), reach(&text)),
+        false => (GitUse::NoWrite, Vec::new()),
+    };
+    if let GitUse::Unclear(why) = &git {
+        // It is said of git already.
+        reach.retain(|hint| *hint != Hint::Unclear(why.clone()));
+    }
+    let typed = is_typed(request).then(|| TYPED.into());
     let more = typed.into_iter().chain(reach);
-    TextHints {
-        git,
+    RequestHints {
+        git: git_hint(git),
         more: more.chain(outside(root, request)).collect(),
         needs: permissions_of(request)
             .into_iter()
@@ -101,24 +106,18 @@ fn of_peer(agent: Agent, request: &ApprovalRequest) -> Option<String> {
 }
 
 /// Secrets that a command names, and its way beyond this machine.
-fn reach(kind: &ApprovalKind, command: &str) -> Vec<String> {
-    if !kind.is_shell() {
-        return Vec::new();
-    }
+fn reach(command: &str) -> Vec<Hint> {
     let mut needs = shell_needs(command);
     needs.retain(|need| matches!(need.permission, Permission::Network | Permission::Secrets));
     needs.into_iter().map(|need| need.what).collect()
 }
 
 /// What a command does with git, where that is more than reading.
-fn git_hint(kind: &ApprovalKind, command: &str) -> Option<String> {
-    if !kind.is_shell() {
-        return None;
-    }
-    match git_use(command) {
+fn git_hint(git: GitUse) -> Option<Hint> {
+    match git {
         GitUse::NoWrite => None,
-        GitUse::Unclear(why) => Some(format!("may write to git: {why}")),
-        GitUse::Write(what) => Some(format!("writes to git: {what}")),
+        GitUse::Unclear(why) => Some(Hint::naming("may write to git", why)),
+        GitUse::Write(what) => Some(Hint::naming("writes to git", what)),
     }
 }
 
@@ -147,7 +146,7 @@ fn in_words(rule: &RuleInForce) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::{SUBJECT_CHARS_MAX, Wish};
+    use crate::entry::{ApprovalKind, SUBJECT_CHARS_MAX, Wish};
     use crate::policy::ClaudeHooks;
     use crate::policy::{PolicyRules, read_unmasked};
     use crate::redact::Redactor;
@@ -322,6 +321,61 @@ mod tests {
         let said = risk_hints(Agent::Codex, &request, &rules, "/p");
         let rule = "your rule: network ask for Codex (ADVISORY)";
         assert!(said.iter().any(|it| it == rule), "{said:?}");
+    }
+
+    #[test]
+    fn a_hint_of_a_masked_part_names_nothing_that_only_that_part_has() {
+        let key = |inside: &str| {
+            format!(": -----BEGIN PRIVATE KEY-----; {inside}; : -----END PRIVATE KEY-----")
+        };
+        for (text, told) in [
+            (
+                "psql postgres://app:hunter2/.env@db/app".to_owned(),
+                "a file is where secrets usually lie, in a part that is masked",
+            ),
+            (
+                key("cat hunter2/.en*"),
+                "a file may be where secrets usually lie, in a part that is masked",
+            ),
+            (
+                key("hunter2 https://x.example"),
+                "a program is given an address, in a part that is masked",
+            ),
+            (
+                key("rm /hunter2"),
+                "names a path outside of the project, in a part that is masked",
+            ),
+            (
+                key("GIT_DIR=x hunter2 git commit"),
+                "may write to git, in a part that is masked",
+            ),
+        ] {
+            let mut request = ApprovalRequest::new(ApprovalKind::Command, "k".into(), text.clone());
+            read_unmasked(&mut request, &text, "/p", &Redactor::new());
+            let said = request.unmasked.unwrap();
+            let said: Vec<String> = said.git.into_iter().chain(said.more).collect();
+            assert!(said.iter().any(|hint| hint == told), "{text}: {said:?}");
+            assert!(
+                !said.iter().any(|hint| hint.contains("hunter2")),
+                "{said:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn why_a_text_does_not_say_what_it_does_is_said_once() {
+        for (command, said) in [
+            (
+                "$X",
+                "may write to git: which program runs is not in the text",
+            ),
+            (
+                "git -c alias.x=status x y",
+                "may write to git: an alias of git's is used",
+            ),
+        ] {
+            assert_eq!(hints(ApprovalKind::Command, command), [said]);
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! [`RuleInForce`]: a rule as it is told, with what stands behind it.
+//! [`RuleInForce`]: a rule as it is reported, with its source.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! [`is_secret_path`]: where keys, tokens and passwords usually lie. [`BETWEEN_WORDS`]: what divides
-//! the words of a command that may name such a file.
+//! [`is_secret_path`]: where keys, tokens and passwords usually are. [`BETWEEN_WORDS`]: what
+//! separates the words of a command that may name such a file.
 
 /// What divides the words in which a file may be named. `@`: `curl -d @FILE` sends it.
 pub(super) const BETWEEN_WORDS: [char; 19] = [

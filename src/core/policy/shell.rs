@@ -1,4 +1,4 @@
-//! [`ShellText`]: the simple commands of a shell text, whatever stands around them.
+//! [`ShellText`]: the simple commands of a shell text, without the syntax around them.
 
 /// A word after quotes are taken away.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! [`read`]: splits a shell text into simple commands. What the grammar of `bash` and `zsh` allows
-//! beyond this reader makes the text unclear.
+//! [`read`]: splits a shell text into simple commands. Grammar of `bash` and `zsh` that this reader
+//! does not know makes the text unclear.
 
 use super::here_document::HereDocument;
 use super::shell::{ShellRedirect, ShellText, ShellWord, SimpleCommand};
@@ -10,7 +10,6 @@ const DEPTH_MAX: usize = 16;
 /// How often what looks like arithmetic is read once more as commands.
 const REREAD_MAX: usize = 16;
 
-/// Reads a text.
 pub(super) fn read(text: &str) -> ShellText {
     let mut out = ShellText::default();
     read_into(text, 0, &mut out);
@@ -366,7 +365,7 @@ impl Lexer<'_> {
                     self.commands(depth + 1, Until::Parenthesis);
                 }
             }
-            Some('{') => self.parameter(),
+            Some('{') => self.parameter(depth),
             Some('\'') if !is_quoted => {
                 self.at += 1;
                 self.escaped_quoted();
@@ -406,11 +405,15 @@ impl Lexer<'_> {
         read_into(&inside, depth + 1, self.out);
     }
 
-    /// `${...}`.
-    fn parameter(&mut self) {
+    /// `${...}`, with what it substitutes.
+    fn parameter(&mut self, depth: usize) {
         let mut open = 0_usize;
         while let Some(letter) = self.take() {
             match letter {
+                '$' if self.peek(0) == Some('(') => {
+                    self.at -= 1;
+                    self.expansion(&mut ShellWord::default(), depth, true);
+                }
                 '{' => open += 1,
                 '}' => {
                     open -= 1;

@@ -3,6 +3,7 @@
 use super::Permission;
 use super::git_write::{COMMAND_BYTES_MAX, GitUse, git_use};
 use super::given_commands::{SHELLS_MAX, given_commands};
+use super::hint::Hint;
 use super::need::{Need, named};
 use super::programs::{ProgramRole, program};
 use super::secret_paths::{BETWEEN_WORDS, is_secret_path, may_be_secret_path};
@@ -52,13 +53,13 @@ fn secrets(head: &str, commands: &[SimpleCommand]) -> Option<Need> {
     let written = whole.map(|it| it.text.as_str()).chain([head]);
     let mut written = written.flat_map(|it| it.split(BETWEEN_WORDS));
     if let Some(path) = written.find(|it| is_secret_path(it)) {
-        let what = format!("{} is where secrets usually lie", named(path));
+        let what = Hint::about(named(path), "a file", "is where secrets usually lie");
         return Some(Need::certain(Permission::Secrets, what));
     }
     let of = |word: &ShellWord| {
         let mut parts = word.text.split(BETWEEN_WORDS);
         let path = parts.find(|it| may_be_secret_path(it) || word.is_dynamic && is_secret_path(it));
-        path.map(|path| format!("{} may be where secrets usually lie", named(path)))
+        path.map(|path| Hint::about(named(path), "a file", "may be where secrets usually lie"))
     };
     let what = words.iter().find_map(of)?;
     Some(Need::unclear(Permission::Secrets, what))

@@ -1,13 +1,15 @@
-//! [`networks`]: the ways of a shell command beyond this machine.
+//! [`networks`]: how a shell command reaches beyond this machine.
 
 use super::Permission;
 use super::given_commands::{SHELLS_MAX, given_commands};
+use super::hint::Hint;
 use super::need::{Certainty, Need, named};
 use super::programs::{ProgramRole, program, program_name, program_role};
 use super::secret_paths::BETWEEN_WORDS;
 use super::shell::{ShellWord, SimpleCommand};
 use super::shell_lexer;
 use super::subcommands::{SubcommandUse, git_subcommand, git_words};
+use super::why_unclear::WhyUnclear;
 
 /// Programs whose purpose is another machine. That an address is one of this machine changes nothing: a
 /// redirect, a proxy of the environment's or a configuration file leads on from there, unseen here.
@@ -56,9 +58,6 @@ const GIT_REMOTE: [&str; 9] = [
     "send-pack",
 ];
 
-/// Of a program that a variable or another command names.
-const NOT_IN_THE_TEXT: &str = "which program runs is not in the text";
-
 /// The ways beyond this machine, each once, what is certain first.
 pub(super) fn networks(commands: &[SimpleCommand]) -> Vec<Need> {
     let mut needs: Vec<Need> = Vec::new();
@@ -81,7 +80,7 @@ fn certain(what: String) -> Option<Need> {
     Some(Need::certain(Permission::Network, what))
 }
 
-fn unclear(what: String) -> Option<Need> {
+fn unclear(what: impl Into<Hint>) -> Option<Need> {
     Some(Need::unclear(Permission::Network, what))
 }
 
@@ -100,7 +99,7 @@ fn ways(command: &SimpleCommand, depth: usize) -> Vec<Need> {
     };
     let is_known = |at: usize| command.words.get(at).is_some_and(|it| !it.is_dynamic);
     if !is_known(command.words.len() - arguments.len() - 1) {
-        needs.extend(unclear(NOT_IN_THE_TEXT.to_owned()));
+        needs.extend(unclear(WhyUnclear::Program));
         return needs;
     }
     let arguments = match role {
@@ -114,7 +113,7 @@ fn ways(command: &SimpleCommand, depth: usize) -> Vec<Need> {
     let mut is_read = !given.is_empty();
     for (text, certainty) in given {
         if text.is_dynamic && text.text.is_empty() {
-            needs.extend(unclear(NOT_IN_THE_TEXT.to_owned()));
+            needs.extend(unclear(WhyUnclear::Program));
         }
         let (inside, is_clear) = ways_of(&text, depth);
         needs.extend(match is_clear && certainty == Certainty::Certain {
@@ -247,7 +246,8 @@ fn network(
         return Some(need);
     }
     if arguments.iter().chain(inputs).any(has_address) {
-        return unclear(format!("`{}` is given an address", named(name)));
+        let name = format!("`{}`", named(name));
+        return unclear(Hint::about(name, "a program", "is given an address"));
     }
     let names_no_file = || arguments.iter().all(|it| it.text.starts_with('-'));
     if role == ProgramRole::Shell && inputs.is_empty() && names_no_file() {
@@ -308,12 +308,12 @@ fn of_git(name: &str, arguments: &[ShellWord]) -> Option<Need> {
         Some(subcommand) => (&[][..], subcommand, arguments),
         None => match git_words(arguments) {
             Some(words) => words,
-            None => return unclear("git's subcommand is not in the text".to_owned()),
+            None => return unclear(WhyUnclear::GitSubcommand),
         },
     };
     let is_alias = |it: &ShellWord| it.text.to_ascii_lowercase().starts_with("alias.");
     if options.iter().any(is_alias) {
-        return unclear("an alias of git's is used".to_owned());
+        return unclear(WhyUnclear::GitAlias);
     }
     let verb = rest.iter().find(|it| !it.text.starts_with('-'));
     let verb = verb.map_or("", |it| it.text.as_str());
@@ -330,7 +330,7 @@ fn of_git(name: &str, arguments: &[ShellWord]) -> Option<Need> {
     }
     let is_known = git_subcommand(subcommand, rest) != SubcommandUse::Unclear;
     match !is_known && rest.iter().any(has_address) {
-        true => unclear("`git` is given an address".to_owned()),
+        true => unclear("`git` is given an address"),
         false => None,
     }
 }

@@ -1,4 +1,4 @@
-//! [`shell_text`]: what a shell reads of a request for approval.
+//! [`shell_text`]: the part of a request for approval that a shell would read.
 
 use std::borrow::Cow;
 

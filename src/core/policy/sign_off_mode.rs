@@ -1,4 +1,4 @@
-//! [`SignOffMode`]: who says that work is done.
+//! [`SignOffMode`]: who confirms that work is done.
 
 use crate::word::words;
 

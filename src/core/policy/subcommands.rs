@@ -1,5 +1,5 @@
-//! What `git` and `gh` do by their subcommand. What is not known to read only, writes; a subcommand
-//! that is not known at all can be an alias.
+//! The effect of `git` by subcommand. A subcommand that is not known to be read-only counts as
+//! writing; an unknown one may be an alias.
 
 use super::shell::ShellWord;
 
@@ -175,6 +175,16 @@ const TAKES_NAMES: [&str; 9] = [
     "-n",
 ];
 
+/// Options of `branch` and `tag` behind which a commit may stand, which is no option whatever the
+/// shell puts there as one word.
+const TAKES_COMMIT: [&str; 5] = [
+    "--contains",
+    "--merged",
+    "--no-contains",
+    "--no-merged",
+    "--points-at",
+];
+
 /// Those of them that take the next word, and make no list of what would be none.
 const LISTING_TAKES_VALUE: [&str; 2] = ["--format", "--sort"];
 
@@ -189,6 +199,29 @@ const FETCH_TAKES_VALUE: [&str; 8] = [
     "--shallow-exclude",
     "--shallow-since",
 ];
+
+/// Options of `config` that change nothing of what it does.
+const CONFIG_SHAPE: [&str; 16] = [
+    "--bool",
+    "--bool-or-int",
+    "--global",
+    "--includes",
+    "--int",
+    "--local",
+    "--name-only",
+    "--no-includes",
+    "--null",
+    "--path",
+    "--show-origin",
+    "--show-scope",
+    "--system",
+    "--type",
+    "--worktree",
+    "-z",
+];
+
+/// Those of them that take the next word.
+const CONFIG_TAKES_VALUE: [&str; 5] = ["--blob", "--default", "--file", "--type", "-f"];
 
 /// Subcommands that change no file, where they only read: what they find is printed.
 const PRINT: [&str; 56] = [
@@ -307,14 +340,21 @@ pub(super) fn git_subcommand(name: &str, arguments: &[ShellWord]) -> SubcommandU
     let first = arguments.iter().find(|it| !it.text.starts_with('-'));
     let first = first.map_or("", |it| it.text.as_str());
     let verb = verb(arguments);
-    let uncertain = arguments.iter().any(|it| it.is_dynamic || it.may_split);
+    let uncertain = match name {
+        "branch" | "tag" => {
+            let mut others = without_values(arguments, &TAKES_COMMIT);
+            arguments.iter().any(|it| it.may_split) || others.any(|it| it.is_dynamic)
+        }
+        _ => arguments.iter().any(is_uncertain),
+    };
     let known = match name {
+        _ if asks_for_help(name, arguments) => return Reads,
         _ if runs_an_option(name, arguments) => return Unclear,
         "grep" => return Reads,
         _ if READ.contains(&name) => return Reads,
         _ if WRITE.contains(&name) => return Writes,
         "verify-tag" | "verify-pack" | "version" | "whatchanged" => return Reads,
-        "branch" | "tag" => listing(arguments),
+        "branch" | "tag" => listing(name, arguments),
         "fetch" => fetch(arguments),
         "apply" => {
             // These are numbers.
@@ -346,7 +386,7 @@ pub(super) fn git_subcommand(name: &str, arguments: &[ShellWord]) -> SubcommandU
             let deletes = has_short('d') || has("--delete") || has_short('m');
             reads_if(names.count() < 2 && !deletes)
         }
-        "config" => config(arguments, first),
+        "config" => config(arguments),
         _ => return Unclear,
     };
     if known == Reads && uncertain {
@@ -354,6 +394,17 @@ pub(super) fn git_subcommand(name: &str, arguments: &[ShellWord]) -> SubcommandU
     } else {
         known
     }
+}
+
+pub(super) fn is_uncertain(word: &ShellWord) -> bool {
+    word.is_dynamic || word.may_split
+}
+
+/// Git tells how its own subcommand is used, and runs nothing of it.
+fn asks_for_help(name: &str, arguments: &[ShellWord]) -> bool {
+    let is_help = |it: &ShellWord| !is_uncertain(it) && matches!(it.text.as_str(), "-h" | "--help");
+    let is_own = WRITE.contains(&name) || PRINT.contains(&name);
+    is_own && matches!(arguments, [only] if is_help(only))
 }
 
 /// The verb of a subcommand that has some; none of them where the word may be the value of an option.
@@ -374,12 +425,21 @@ fn verb(arguments: &[ShellWord]) -> &str {
     }
 }
 
-fn reads_if(condition: bool) -> SubcommandUse {
+pub(super) fn reads_if(condition: bool) -> SubcommandUse {
     if condition { Reads } else { Writes }
 }
 
-fn listing(arguments: &[ShellWord]) -> SubcommandUse {
-    let option = |it: &ShellWord| it.text.split('=').next().unwrap_or_default().to_owned();
+fn listing(name: &str, arguments: &[ShellWord]) -> SubcommandUse {
+    let option = |it: &ShellWord| match it.text.strip_prefix("-n") {
+        // `-n5`: so many lines of what a tag says.
+        Some(lines) if lines.bytes().all(|it| it.is_ascii_digit()) => "-n".to_owned(),
+        _ => it.text.split('=').next().unwrap_or_default().to_owned(),
+    };
+    let verifies = |it: &ShellWord| matches!(it.text.as_str(), "-v" | "--verify");
+    if name == "tag" && arguments.first().is_some_and(verifies) {
+        let mut names = arguments.iter().skip(1);
+        return reads_if(names.all(|it| !it.text.starts_with('-')));
+    }
     let takes_names = arguments
         .iter()
         .any(|it| TAKES_NAMES.contains(&option(it).as_str()));
@@ -418,74 +478,16 @@ fn without_values<'w>(
     })
 }
 
-fn config(arguments: &[ShellWord], verb: &str) -> SubcommandUse {
-    const SCOPES: [&str; 4] = ["--global", "--local", "--system", "--worktree"];
-    let mut rest = arguments
-        .iter()
-        .map(|it| it.text.as_str())
-        .filter(|it| !SCOPES.contains(it));
+/// What asks names what it asks for, or one key alone. Options before that say of which file, and how
+/// it is shown.
+fn config(arguments: &[ShellWord]) -> SubcommandUse {
+    let words = without_values(arguments, &CONFIG_TAKES_VALUE).map(|it| it.text.as_str());
+    let mut rest = words.filter(|it| {
+        let option = it.split('=').next().unwrap_or_default();
+        !CONFIG_SHAPE.contains(&option) && !CONFIG_TAKES_VALUE.contains(&option)
+    });
     let first = rest.next().unwrap_or_default();
     let asks = matches!(first, "-l" | "--list" | "get" | "list") || first.starts_with("--get");
-    let is_one_key = first == verb && verb.contains('.') && rest.next().is_none();
+    let is_one_key = !first.starts_with('-') && first.contains('.') && rest.next().is_none();
     reads_if(asks || is_one_key)
-}
-
-/// What `gh ARGUMENTS` does, and its first two words.
-pub(super) fn gh_subcommand(arguments: &[ShellWord]) -> (SubcommandUse, String) {
-    let mut words = Vec::new();
-    let mut rest = arguments.iter();
-    while let Some(word) = rest.next() {
-        if word.is_dynamic || word.may_split {
-            words.push("?");
-        } else if matches!(word.text.as_str(), "-R" | "--repo") {
-            rest.next();
-        } else if !word.text.starts_with('-') {
-            words.push(word.text.as_str());
-        }
-        if words.len() == 2 {
-            break;
-        }
-    }
-    let group = words.first().copied().unwrap_or_default();
-    let verb = words.get(1).copied().unwrap_or_default();
-    let reads = matches!(
-        verb,
-        "" | "checks" | "diff" | "download" | "list" | "ls" | "status" | "view" | "watch"
-    );
-    let found = match group {
-        "" | "auth" | "browse" | "completion" | "help" | "search" | "status" | "version" => Reads,
-        "pr" | "release" | "repo" if verb == "?" => Unclear,
-        "pr" | "release" | "repo" => reads_if(reads || verb == "clone"),
-        "issue" if verb != "?" => reads_if(verb != "develop"),
-        "api" => api(arguments),
-        "?" => Unclear,
-        _ if reads => Reads,
-        _ => Unclear,
-    };
-    (found, format!("{group} {verb}").trim_end().to_owned())
-}
-
-/// A request that only gets reads; one with fields is a `POST` unless it says another method.
-fn api(arguments: &[ShellWord]) -> SubcommandUse {
-    let mut rest = arguments.iter().skip(1).map(|it| it.text.as_str());
-    let (mut gets, mut sends) = (false, false);
-    while let Some(word) = rest.next() {
-        match word {
-            "-X" | "--method" => match rest.next() {
-                Some("GET") => gets = true,
-                _ => return Writes,
-            },
-            "-XGET" | "--method=GET" => gets = true,
-            _ if word.starts_with("-X") || word.starts_with("--method") => return Writes,
-            _ => {
-                let fields = ["-f", "-F", "--field", "--raw-field", "--input"];
-                sends |= fields.iter().any(|field| word.starts_with(field));
-            }
-        }
-    }
-    if sends && !gets {
-        return Writes;
-    }
-    let uncertain = arguments.iter().any(|it| it.may_split);
-    if uncertain { Unclear } else { Reads }
 }

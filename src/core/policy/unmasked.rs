@@ -1,7 +1,7 @@
-//! [`read_unmasked`]: what only the text of a request for approval tells that the record masks.
+//! [`read_unmasked`]: what only the unmasked text of a request for approval shows.
 
 use super::risk_hints::text_hints;
-use crate::entry::{ApprovalRequest, ChoiceEffect, TextHints, Wish};
+use crate::entry::{ApprovalRequest, ChoiceEffect, Wish};
 use crate::redact::Redactor;
 
 /// Reads a request before the record masks it. The agent's program runs the text as it is, so where
@@ -31,11 +31,9 @@ pub fn read_unmasked(
         hides_code |= signs(&shown) < signs(text);
     }
     if is_masked {
-        request.unmasked = Some(told(
-            text_hints(request, root),
-            &masked(request, redactor),
-            root,
-        ));
+        // Without what stood around them no rule knows words of a masked part for a secret.
+        let open = text_hints(&masked(request, redactor), root);
+        request.unmasked = Some(text_hints(request, root).in_open_words(&open));
     }
     let is_cut = request.cut;
     request.choices.retain(|choice| match choice.effect {
@@ -55,31 +53,6 @@ fn masked(request: &ApprovalRequest, redactor: &Redactor) -> ApprovalRequest {
         subject: mask(&request.subject),
         cwd: request.cwd.as_deref().map(mask),
         ..request.clone()
-    }
-}
-
-/// The hints of all of the text without words that only its masked parts have: without what stood
-/// around them no rule knows these for a secret.
-fn told(all: TextHints, masked: &ApprovalRequest, root: &str) -> TextHints {
-    let open = text_hints(masked, root);
-    let told = |hint: String, is_open: bool| match hint.split_once(": ") {
-        Some((what, _)) if !is_open => format!("{what}, in a part that is masked"),
-        _ => hint,
-    };
-    TextHints {
-        git: all.git.map(|hint| {
-            let is_open = open.git.as_ref() == Some(&hint);
-            told(hint, is_open)
-        }),
-        more: all
-            .more
-            .into_iter()
-            .map(|hint| {
-                let is_open = open.more.contains(&hint);
-                told(hint, is_open)
-            })
-            .collect(),
-        needs: all.needs,
     }
 }
 

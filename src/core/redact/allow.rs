@@ -1,7 +1,7 @@
-//! [`AllowList`]: what survives although a rule takes it for a secret.
+//! [`AllowList`]: text that is kept although a rule takes it for a secret.
 //!
-//! An entry speaks for a whole find and for nothing else: what is longer, or goes on where the
-//! find ends, is another text. So it cannot uncover a secret that only contains it.
+//! An entry applies to a whole match and to nothing else: a longer text, or one that continues
+//! where the match ends, is another text. So it cannot uncover a secret that merely contains it.
 
 use std::ops::Range;
 

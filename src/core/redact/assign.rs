@@ -1,5 +1,5 @@
-//! [`Assignments`]: `NAME=value`, `"name": "value"`, `--name value`, `<name>value</name>` and
-//! their kin, where the name says that the value is a secret.
+//! [`Assignments`]: `NAME=value`, `"name": "value"`, `--name value`, `<name>value</name>` and the
+//! like, where the name says that the value is a secret.
 
 use regex::Regex;
 

@@ -1,7 +1,7 @@
-//! [`is_expression`]: code where a value is looked for.
+//! [`is_expression`]: recognises code where a value is expected.
 //!
-//! A drawn password holds the same signs. So an expression has to have its shape to the end of the
-//! value, or to be cut where more of it follows.
+//! A random password contains the same characters. So an expression must keep its shape to the end
+//! of the value, or be cut where more of it follows.
 
 use super::drawn::is_drawn;
 

@@ -1,4 +1,4 @@
-//! [`is_drawn`]: letters that a machine drew, told from words by how they follow each other.
+//! [`is_drawn`]: recognises random letters, which follow one another differently than in words.
 
 /// The fewest letters by which that can be told.
 const LETTERS_MIN: usize = 12;

@@ -1,4 +1,4 @@
-//! [`FoundValue`]: the value behind a name, read as far as it goes; [`Joint`]: how they are joined.
+//! [`FoundValue`]: the value after a name, read as far as it goes; [`Joint`]: how they are joined.
 
 use super::style::{skip_style, trim_style};
 

@@ -1,4 +1,4 @@
-//! [`NameClass`]: names that say that a secret follows.
+//! [`NameClass`]: names that announce a secret.
 
 /// What a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

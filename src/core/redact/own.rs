@@ -1,7 +1,7 @@
 //! [`OwnRules`]: what a project adds to the built-in rules, and what it lets through.
 //!
-//! The expressions are somebody else's, so that everything about them is bounded: their number,
-//! their length, what they compile to, and how often one of them is tried on a text.
+//! Somebody else wrote the expressions, so everything about them is bounded: their number, their
+//! length, their compiled size, and how often one of them is tried on a text.
 
 use std::ops::Range;
 

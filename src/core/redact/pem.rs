@@ -1,8 +1,8 @@
-//! [`key_end`]: how far a private key goes behind its first line.
+//! [`key_end`]: how far a private key extends after its first line.
 //!
-//! A key stands in source code, in logs and in listings, with quotes, escapes, names and numbers
-//! around each of its lines. So what is looked for is base64, and what stands between is not asked
-//! for its form.
+//! A key may be in source code, in logs and in listings, with quotes, escapes, names and numbers
+//! around each of its lines. So the search is for base64, and whatever is in between may have any
+//! form.
 
 use std::sync::LazyLock;
 

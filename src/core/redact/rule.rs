@@ -2,8 +2,8 @@
 //!
 //! Sources, as of 2026: what each vendor documents about its tokens, the partner list of GitHub's
 //! secret scanning, and the public rule set of gitleaks (`config/gitleaks.toml`), against which
-//! lengths were compared. Lengths are lower bounds: a token that grew, or a test's shortened one,
-//! is to be found as well.
+//! lengths were compared. Lengths are lower bounds, so that a token that has grown, or a shortened
+//! one in a test, is found as well.
 
 use regex::Regex;
 

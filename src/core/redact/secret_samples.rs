@@ -1,4 +1,5 @@
-//! The secrets of `tests/data/redaction`, freshly drawn, for the tests of all that masks them.
+//! The secrets of `tests/data/redaction`, freshly generated, for the tests of everything that masks
+//! them.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![cfg_attr(
     not(test),

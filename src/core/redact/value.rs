@@ -1,4 +1,4 @@
-//! What a secret looks like, and what only stands in its place.
+//! What a secret looks like, and what a placeholder for one looks like.
 
 use super::code::{Around, is_expression};
 use super::drawn::{is_drawn, is_words};

@@ -1,5 +1,5 @@
-//! Comments in the shapes of reviewers that are known: the body, its words, its severity and by
-//! what.
+//! Comments in the forms of known reviewers: the body, its words, its severity and the evidence for
+//! it.
 
 pub const BODIES: &[(&str, &str, &str)] = &[
     // Greptile

@@ -1,4 +1,4 @@
-//! [`ImportedFinding`]: a comment of a review, made fit to be recorded.
+//! [`ImportedFinding`]: a comment of a review, ready to be recorded.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

@@ -1,4 +1,4 @@
-//! Folded blocks that hold an order for an AI instead of words for the author.
+//! Folded blocks that instruct an AI instead of addressing the author.
 
 use super::fence::fence;
 use super::tags;

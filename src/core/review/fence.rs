@@ -1,4 +1,4 @@
-//! [`Fence`]: a fenced block of code; [`prose`]: what stands outside of all.
+//! [`Fence`]: a fenced block of code; [`prose`]: the text outside of all of them.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What holds of any comment of a review that is cleaned up: [`check`]. For tests and fuzzing.
+//! What must hold of any comment of a review that is cleaned up: [`check`]. For tests and fuzzing.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! [`FindingPlace`]: where a finding stands in the work tree of now.
+//! [`FindingPlace`]: where a finding is in the current work tree.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! [`ImportPlan`]: what an import of a review changes in the record; [`ReviewChanged`]: what that came to.
+//! [`ImportPlan`]: what an import of a review changes in the record; [`ReviewChanged`]: the result.
 
 use std::collections::BTreeSet;
 

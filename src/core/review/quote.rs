@@ -1,5 +1,5 @@
-//! [`quoted`]: the words of a finding as they stand in the record, marked for the reader as
-//! somebody else's; [`unquoted`]: the words alone.
+//! [`quoted`]: the words of a finding as recorded, marked for the reader as somebody else's;
+//! [`unquoted`]: the words alone.
 
 use crate::entry::FindingFacts;
 use crate::id::FindingId;

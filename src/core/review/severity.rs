@@ -1,5 +1,5 @@
-//! [`FindingSeverity::of`]: a badge first, then a priority, then a word where it is a label.
-//! [`ReviewPart`]: what a comment is of its review, which says how much of it is read.
+//! [`FindingSeverity::of`]: a badge first, then a priority, then a word used as a label.
+//! [`ReviewPart`]: which part of its review a comment is, which decides how much of it is read.
 
 use super::body::{BODY_BYTES_MAX, CleanBody, comment_end};
 use super::fence::{fence, prose};

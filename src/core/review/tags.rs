@@ -1,4 +1,4 @@
-//! The HTML that comments are made of. Any other `<` belongs to the words: `Option<T>`.
+//! The HTML in comments. Any other `<` belongs to the words: `Option<T>`.
 
 use crate::cut_text::head;
 

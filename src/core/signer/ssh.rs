@@ -1,4 +1,4 @@
-//! A person's own SSH key: what `ssh-keygen -Y sign` makes is verified here, without `ssh-keygen`.
+//! A person's own SSH key: verifies what `ssh-keygen -Y sign` makes, without running `ssh-keygen`.
 
 use ssh_encoding::{Decode as _, Encode as _};
 use ssh_key::{Algorithm, HashAlg, PublicKey, SshSig};

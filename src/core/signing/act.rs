@@ -1,4 +1,4 @@
-//! [`OperatorAct`]: what the operator signs beside decisions.
+//! [`OperatorAct`]: what the operator signs besides decisions.
 
 use crate::entry::{ArtifactKind, Entry, EntryKind, LifecycleEvent};
 use crate::word::words;

@@ -1,4 +1,4 @@
-//! [`ActSignature`]: the signature of an act of the operator's, and when it is believed.
+//! [`ActSignature`]: the signature of an act of the operator, and when it is believed.
 
 use serde::{Deserialize, Serialize};
 

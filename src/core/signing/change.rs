@@ -1,5 +1,5 @@
-//! [`SigningChange`]: signing is switched on, off, or done by another key. Stands in a
-//! `signing_changed` entry; [`SigningState`] is what the record comes to.
+//! [`SigningChange`]: signing is switched on, off, or to another key, in a `signing_changed` entry;
+//! [`SigningState`]: the resulting state of the record.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

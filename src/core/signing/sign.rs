@@ -1,5 +1,5 @@
-//! Who has a key signs with it here: what is signed is written by the same code that verifies it.
-//! `sign` gives the signature of the bytes, in hex.
+//! Signs with a key: the code that verifies a statement also writes what is signed. `sign` gives
+//! the signature of the bytes, in hex.
 
 use super::{
     ActSignature, ActStatement, DecisionStatement, OperatorAct, SignedPlace, SigningChange,

@@ -1,5 +1,5 @@
-//! [`DecisionStatement`], [`ActStatement`], [`SigningStatement`]: the very bytes that are signed.
-//! [`SignedPlace`]: where a key announced itself.
+//! [`DecisionStatement`], [`ActStatement`], [`SigningStatement`]: exactly the bytes that are
+//! signed. [`SignedPlace`]: where a key announced itself.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! [`Blocker`]: one thing that stands in the way of a proposal.
+//! [`Blocker`]: one thing that blocks a proposal.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What stands in the way of a proposal by the record alone.
+//! What blocks a proposal, by the record alone.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! [`ChangedFiles`]: what differs between the work tree that was approved last and a later one;
-//! [`ChangedChecks`]: what of it the operator should look at before a green gate is believed.
+//! [`ChangedFiles`]: the difference between the work tree that was approved last and a later one;
+//! [`ChangedChecks`]: the part that the operator should look at before believing a green gate.
 
 use super::{ProposalSnapshot, Snapshot};
 use crate::check_file::CheckFile;
@@ -28,7 +28,6 @@ pub struct ChangedFiles {
 pub struct ChangedChecks {
     /// Those that decide most first, each on one line and not a long one.
     pub named: Vec<String>,
-    /// How many more there are.
     pub more: u64,
     /// What is to be said of the list, or in its place.
     pub note: Option<&'static str>,

@@ -67,9 +67,8 @@ pub struct FindingSnapshot {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingClaim {
-    /// The agent.
     pub by: Agent,
-    /// Its note.
+    /// The place of its note.
     pub seq: Seq,
 }
 

@@ -1,4 +1,4 @@
-//! Which entries of a record are somebody else's word.
+//! Which entries of a record somebody else wrote.
 
 use super::Snapshot;
 use crate::entry::Predecessor;

@@ -1,4 +1,4 @@
-//! What the gates came to, and what that is worth for a proposal.
+//! The results of the gates, and what they are worth for a proposal.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,9 +41,8 @@ pub struct GateInForce {
 /// The latest run of a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateSnapshot {
-    /// The entry.
     pub id: EntryId,
-    /// Its place in the ledger.
+    /// The place of its entry in the ledger.
     pub seq: Seq,
     /// When it ended, ms since the epoch.
     pub at_ms: i64,

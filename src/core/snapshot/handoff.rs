@@ -1,4 +1,4 @@
-//! [`HandoffSnapshot`]: work that was handed over, and the [`HandoffColumn`] that it stands in.
+//! [`HandoffSnapshot`]: work that was handed over, and the [`HandoffColumn`] that it is in.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -98,6 +98,20 @@ impl MessageSnapshot {
         self.runtime_session.clone().unwrap_or_default()
     }
 
+    /// This party closed it, if any.
+    pub(crate) fn set_closed_by(&mut self, by: Option<&Party>) {
+        self.closed_by_sender = by == Some(&self.from) && self.from.agent().is_some();
+        self.closed_by_operator = by == Some(&Party::Human);
+    }
+
+    /// Who closed it, where that keeps its receiver from getting it.
+    pub fn closed_by(&self) -> Option<Party> {
+        match self.closed_by_sender {
+            true => Some(self.from.clone()),
+            false => self.closed_by_operator.then_some(Party::Human),
+        }
+    }
+
     /// Of the turns that had it and ended early, this is the last.
     pub(crate) fn was_last_in(&self, turn: &TurnId) -> bool {
         self.cut_off_in.last() == Some(turn)

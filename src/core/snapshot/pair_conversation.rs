@@ -1,4 +1,4 @@
-//! [`PairConversation`]: in which session of its own the Claude of a pair was last.
+//! [`PairConversation`]: the session of its own that the Claude of a pair was last in.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,6 @@ use crate::id::{RuntimeSession, ThreadId};
 /// The session of the last prompt of a pair's Claude.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairConversation {
-    /// The pair.
     pub pair: RuntimeSession,
     /// Claude's own session.
     pub thread_id: ThreadId,

@@ -38,7 +38,6 @@ pub struct TaskSnapshot {
     pub head: Seq,
     /// When that was recorded, ms since the epoch.
     pub updated_ms: i64,
-    /// How it ended.
     pub end: Option<TaskEnd>,
     /// What is to be reached.
     pub goal: Option<StatedText>,
@@ -112,7 +111,6 @@ pub struct TaskEnd {
     /// The entry that says so; none in what earlier versions kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<Seq>,
-    /// Its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<EntryId>,
 }
@@ -128,7 +126,6 @@ pub struct TaskHandoff {
     pub from: Party,
     /// To whom.
     pub to: Option<Party>,
-    /// What is asked.
     pub ask: String,
     /// The operator had this very task told by it.
     #[serde(default)]
@@ -159,9 +156,8 @@ pub struct TaskFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskClaim {
-    /// Its entry.
     pub id: EntryId,
-    /// Where that stands.
+    /// Where its entry stands.
     pub seq: Seq,
     /// One line.
     pub title: String,
@@ -242,7 +238,6 @@ impl TaskSnapshot {
 }
 
 impl Snapshot {
-    /// The task that is current in a runtime session.
     pub fn current_task(&self, pair: &RuntimeSession) -> Option<&TaskSnapshot> {
         self.tasks.get(&self.current_tasks.get(pair)?.id)
     }

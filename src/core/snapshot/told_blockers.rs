@@ -1,4 +1,4 @@
-//! [`ToldBlockers`]: what stands in the way as text, of which the first rows are shown.
+//! [`ToldBlockers`]: the blockers as text, of which the first rows are shown.
 
 use super::Blocker;
 

@@ -1,4 +1,5 @@
-//! [`beginning`]: what somebody sees first of a file that is not what was expected.
+//! [`beginning`]: the first characters of a file that is not what was expected, for an error
+//! message.
 
 use crate::cut_text::excerpt;
 

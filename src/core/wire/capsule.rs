@@ -2,8 +2,8 @@
 //!
 //! Canonical JSON: UTF-8, keys sorted by code point, no spaces, integers only, one newline at the
 //! end. `digest` is the SHA-256 of these bytes without that member. What is read is written again
-//! byte for byte, also what this version does not know. A digest shows a change; it does not show
-//! who made the file.
+//! byte for byte, including members that this version does not know. A digest shows a change; it
+//! does not show who made the file.
 
 mod along;
 mod canonical;

@@ -1,9 +1,8 @@
-//! The control protocol: [`Command`] is everything a client may ask, [`Reply`] what it gets,
-//! [`Notification`] what it is told unasked. JSON-RPC over the control WebSocket and
+//! The control protocol: [`Command`]: everything a client may ask; [`Reply`]: what it gets;
+//! [`Notification`]: what it is told unasked. JSON-RPC over the control WebSocket and
 //! `operator.sock`; the in-process client passes the same types without JSON.
 //!
-//! Additive changes are free: readers ignore unknown fields, [`PROTOCOL`] changes when they
-//! must not.
+//! Additions are free: readers ignore unknown fields. [`PROTOCOL`] changes when they must not.
 
 mod approvals;
 mod capsules;
@@ -146,6 +145,9 @@ pub struct Hello {
     /// No file of a project switches its Claude's hooks off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_hooks: bool,
+    /// Where its Claude was started: Claude reads the settings of that folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
 }
 
 impl Hello {
@@ -161,6 +163,7 @@ impl Hello {
             mode: DeliveryMode::Auto,
             in_print_mode: false,
             keeps_hooks: false,
+            folder: None,
         }
     }
 }

@@ -183,6 +183,7 @@ fn word(kind: FoundIn) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::EntryType;
     use crate::id::EntryId;
 
     fn hit(kind: FoundIn, seq: u64) -> FoundHit {
@@ -192,7 +193,7 @@ mod tests {
                 seq,
                 id: EntryId::new(format!("{seq}")),
                 session: None,
-                entry_type: "note".to_owned(),
+                entry_type: EntryType::Note.into(),
                 source: "codex".to_owned(),
                 target: None,
                 at: 0,

@@ -1,5 +1,5 @@
-//! What GitHub tells of a pull request's reviews, as far as it is used: pages of REST by `gh api`,
-//! threads by GraphQL, because REST does not say which are resolved.
+//! What GitHub reports of a pull request's reviews, as far as it is used: REST pages by `gh api`,
+//! and threads by GraphQL, because REST does not say which are resolved.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! How long things get as compact JSON, in characters: tools' results have a limit of that kind.
+//! The length of values as compact JSON, in characters: the results of tools are limited in that
+//! unit.
 
 use serde_json::Value;
 

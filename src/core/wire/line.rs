@@ -1,10 +1,11 @@
 //! The ledger line: [`serialize`], [`parse`] and the hash chain ([`seal`], [`ChainLink`]).
 //!
-//! A line is one JSON object in the `v1` shape of ContextRelay 3.13: `schema, id, timestamp,
-//! sessionId, type, source, target?, content`, then the detail fields of its type, `meta`, and
-//! last what is ours: `seq, prev, hash`. Reading is lenient, because ledgers of other versions
-//! and of ContextRelay itself stay readable for ever: what is unknown is kept, what is missing
-//! gets a plain default. Knows no files: where a line stands is the reader's business.
+//! A line is one JSON object in the `v1` shape of ContextRelay 3.13:
+//! `schema, id, timestamp, sessionId, type, source, target?, content`, then the detail fields of
+//! its type, `meta`, and last our own: `seq, prev, hash`. Reading is lenient, because ledgers of
+//! other versions and of ContextRelay itself stay readable for ever: unknown members are kept,
+//! missing ones get a plain default. Knows no files: where a line is stored is the reader's
+//! business.
 
 mod bad_line;
 mod chain;

@@ -1,12 +1,14 @@
-//! What a search in the record and a rebuild of what is derived from it look like on the control
-//! port: [`SearchParams`] and [`SearchPage`], [`RebuildParams`] and [`IndexReport`]; and what was
-//! found in several places together: [`FoundPage`].
+//! The protocol of a search in the record and of a rebuild of what is derived from it:
+//! [`SearchParams`] and [`SearchPage`], [`RebuildParams`] and [`IndexReport`]; and a result from
+//! several places together: [`FoundPage`].
 
 use serde::{Deserialize, Serialize};
 
 use crate::capsule::Freshness;
+use crate::entry::EntryType;
 use crate::id::{EntryId, FindingId, SessionId};
 use crate::wire::window::RowQuery;
+use crate::word::OpenWord;
 
 /// Arguments of [`super::control::Command::LedgerSearch`],
 /// [`super::control::Command::SearchCapsules`] and [`super::control::Command::SearchSealed`].
@@ -89,7 +91,7 @@ pub struct SearchHit {
     pub session: Option<SessionId>,
     /// Its `type`.
     #[serde(rename = "type")]
-    pub entry_type: String,
+    pub entry_type: OpenWord<EntryType>,
     /// Who caused it.
     pub source: String,
     /// For whom it is.

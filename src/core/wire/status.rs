@@ -165,9 +165,7 @@ pub struct HeadStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct QueueStatus {
-    /// For Claude.
     pub claude: LaneStatus,
-    /// For Codex.
     pub codex: LaneStatus,
 }
 

@@ -1,8 +1,8 @@
-//! [`WindowParams`] and [`WindowPage`]: the record as rows of a timeline, around any place of it.
+//! [`WindowParams`] and [`WindowPage`]: the record as rows of a timeline, around any position in
+//! it.
 //!
-//! The machine's rows that stand next to each other come as one, without being read: the index
-//! tells them apart. So does what a filter asks for, so that rare rows of a long record are found
-//! at once.
+//! Adjacent rows of the machine are merged into one without being read: the index recognises them.
+//! The index also answers filters, so that rare rows of a long record are found at once.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,6 @@ pub struct WindowParams {
     pub place: WindowPlace,
     /// At most this many rows, [`WINDOW_ROWS_MAX`] at most.
     pub limit: u32,
-    /// Which rows.
     pub query: RowQuery,
     /// The first lines of folded rows that are wanted one by one.
     pub unfolded: Vec<u64>,

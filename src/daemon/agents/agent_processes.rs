@@ -1,10 +1,10 @@
-//! [`AgentProcesses`]: which processes are agents, by the kernel's word. Their descendants may not
-//! decide in the operator's place.
+//! [`AgentProcesses`]: the processes that are agents, as the kernel reports them. Their descendants
+//! may not decide in the operator's place.
 //!
-//! Nothing that a client says of itself is believed here. A process becomes an agent by its own
-//! registration over the operator's socket, as the parent of a bridge or hook that was found at
-//! the other end of a connection, as the app-server and its keeper, or as the terminal on the
-//! proxy. Each of these restricts nobody but the processes below it.
+//! Nothing that a client claims about itself is believed here. A process becomes an agent by
+//! registering itself over the operator's socket, as the parent of a bridge or hook found at the
+//! other end of a connection, as the app-server or its keeper, or as the terminal on the proxy.
+//! Each of these only restricts the processes below it.
 
 use std::collections::HashMap;
 

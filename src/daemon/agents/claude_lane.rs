@@ -1,10 +1,11 @@
-//! [`ClaudeLane`]: the Claude of each pair: what it is and does, how messages reach it, and what is
-//! shown of its turn.
+//! [`ClaudeLane`]: the Claude of each pair: its state, how messages reach it, and what is shown of
+//! its turn.
 //!
-//! [`ClaudeLane::apply`] is the only way to a [`Ladder`], [`ClaudeLane::hear`] the only one to a
-//! [`ClaudeState`]. Nothing here is proof: see [`LadderInput::Proven`]. What follows for others is
-//! done by the flows in `claude/`.
+//! Only [`ClaudeLane::apply`] changes a [`Ladder`], and only [`ClaudeLane::hear`] a
+//! [`ClaudeState`]. Nothing here proves a delivery: see [`LadderInput::Proven`]. The flows in
+//! `claude/` carry out what follows for other owners.
 
+mod carried;
 mod shown_claude;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use crate::core::delivery::{
 };
 use crate::core::id::{EntryId, RuntimeSession};
 
+pub(in crate::daemon) use carried::CarriedPair;
 pub(in crate::daemon) use shown_claude::ShownClaude;
 
 /// How many pairs are remembered that have no Claude now. Names of pairs come from clients.
@@ -33,8 +35,10 @@ struct ClaudePair {
     ladder: Ladder,
     state: ClaudeState,
     turn: ShownClaude,
-    /// When it was last prompted or answered, ms.
-    went_on_ms: Option<i64>,
+    /// When it was last prompted, ms.
+    prompted_ms: Option<i64>,
+    /// When it was last answered, ms.
+    answered_ms: Option<i64>,
     /// The use of a tool that it showed a dialog about last.
     asked_about: Option<String>,
 }
@@ -93,15 +97,27 @@ impl ClaudeLane {
         self.pairs.get(pair).map(|pair| &pair.state)
     }
 
-    /// The Claude of a pair was prompted or answered: what it waited for until now is over.
-    pub(in crate::daemon) fn went_on(&mut self, pair: &RuntimeSession, at_ms: i64) {
-        self.pair_mut(pair).went_on_ms = Some(at_ms);
+    /// The Claude of a pair was prompted: the turn before is over, and what it waited for.
+    pub(in crate::daemon) fn prompted(&mut self, pair: &RuntimeSession, at_ms: i64) {
+        self.pair_mut(pair).prompted_ms = Some(at_ms);
     }
 
-    /// Whether it was since this time.
-    pub(in crate::daemon) fn went_on_since(&self, pair: &RuntimeSession, since_ms: i64) -> bool {
-        let known = self.pairs.get(pair).and_then(|pair| pair.went_on_ms);
+    /// It was answered: what it waited for until now is over.
+    pub(in crate::daemon) fn answered(&mut self, pair: &RuntimeSession, at_ms: i64) {
+        self.pair_mut(pair).answered_ms = Some(at_ms);
+    }
+
+    /// Whether it was prompted since this time.
+    pub(in crate::daemon) fn prompted_since(&self, pair: &RuntimeSession, since_ms: i64) -> bool {
+        let known = self.pairs.get(pair).and_then(|pair| pair.prompted_ms);
         known.is_some_and(|at_ms| at_ms > since_ms)
+    }
+
+    /// Whether it was prompted or answered since this time.
+    pub(in crate::daemon) fn went_on_since(&self, pair: &RuntimeSession, since_ms: i64) -> bool {
+        let answered = self.pairs.get(pair).and_then(|pair| pair.answered_ms);
+        let is_answered = answered.is_some_and(|at_ms| at_ms > since_ms);
+        is_answered || self.prompted_since(pair, since_ms)
     }
 
     /// It shows a dialog about this use of a tool.
@@ -210,7 +226,8 @@ impl ClaudeLane {
                 ladder: Ladder::new(pair.clone(), timeouts, rests),
                 state: ClaudeState::default(),
                 turn: ShownClaude::default(),
-                went_on_ms: None,
+                prompted_ms: None,
+                answered_ms: None,
                 asked_about: None,
             })
     }

@@ -1,10 +1,14 @@
-//! [`ClaudeProcesses`]: what is known of each Claude by its process: its monitor, its hooks, its
-//! bridge. A pid comes from clients, and nothing that is allowed hangs on it.
+//! [`ClaudeProcesses`]: what is known of each Claude process: its monitor, its hooks, its bridge.
+//! The pid comes from clients, and no permission depends on it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::adapters::claude::hooks_switch::HooksOff;
 use crate::core::policy::ClaudeHooks;
+use crate::daemon::agents::claude_folders::ClaudeFolders;
 use crate::daemon::attach::ConnId;
 use crate::wire::control::Hello;
 
@@ -22,10 +26,13 @@ pub struct ClaudeProcesses {
     known: BTreeMap<u32, ClaudeProcess>,
     /// A file switches off the hooks of each that was not started to keep them.
     hooks_off: Option<HooksOff>,
+    folders: Arc<ClaudeFolders>,
 }
 
-#[derive(Debug, Default)]
-struct ClaudeProcess {
+/// What is known of one, in this process and in the next.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(in crate::daemon) struct ClaudeProcess {
     /// It says that its monitor does not run.
     is_monitor_off: bool,
     /// Its doorbell was here.
@@ -44,11 +51,31 @@ struct ClaudeProcess {
 /// withdrawn although the new process lives; `/mcp` -> Reconnect gives them back (Claude Code
 /// 2.1.330, observed, 3 of 3). So a bridge that comes for a call has lost its tools, and one that
 /// comes without a call was connected again by the human.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct DeadBridge {
     pid: u32,
-    /// The bridge that came instead, and whether it came for a call.
-    heir: Option<(ConnId, bool)>,
+    heir: Option<HeirBridge>,
+}
+
+/// The bridge that came instead of one that died.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HeirBridge {
+    pid: u32,
+    /// `None` while it is not connected.
+    #[serde(skip)]
+    conn: Option<ConnId>,
+    /// It came for a call, and has no tools.
+    for_a_call: bool,
+}
+
+impl DeadBridge {
+    /// The bridge that came instead, where that is this process and has no tools.
+    fn toolless_heir(&mut self, pid: u32) -> Option<&mut HeirBridge> {
+        let heir = self.heir.as_mut();
+        heir.filter(|heir| heir.pid == pid && heir.for_a_call)
+    }
 }
 
 impl ClaudeProcesses {
@@ -74,16 +101,44 @@ impl ClaudeProcesses {
 
     /// A bridge is there.
     pub(in crate::daemon) fn bridge_came(&mut self, conn: ConnId, bridge: &Hello) {
+        if let Some(folder) = &bridge.folder {
+            self.folders.came(conn, folder);
+        }
         let Some(claude) = bridge.agent_pid else {
             return;
         };
         let Some(process) = self.known.get_mut(&claude) else {
             return;
         };
-        match &mut process.dead_bridge {
-            Some(dead) if dead.pid != bridge.pid => dead.heir = Some((conn, false)),
+        let dead = &mut process.dead_bridge;
+        if let Some(heir) = dead
+            .as_mut()
+            .and_then(|dead| dead.toolless_heir(bridge.pid))
+        {
+            // It only lost its connection, and its tools are gone as before.
+            heir.conn = Some(conn);
+            return;
+        }
+        match dead {
+            Some(dead) if dead.pid != bridge.pid => {
+                dead.heir = Some(HeirBridge {
+                    pid: bridge.pid,
+                    conn: Some(conn),
+                    for_a_call: false,
+                });
+            }
             dead => *dead = None,
         }
+    }
+
+    /// Where the Claudes that are here were started.
+    pub(in crate::daemon) fn folders(&self) -> &Arc<ClaudeFolders> {
+        &self.folders
+    }
+
+    /// A client is gone: what was a bridge says of no folder any more.
+    pub(in crate::daemon) fn client_left(&mut self, conn: ConnId) {
+        self.folders.left(conn);
     }
 
     /// A bridge is gone. It may dial again: then it did not die.
@@ -92,7 +147,11 @@ impl ClaudeProcesses {
             return;
         };
         let pid = bridge.pid;
-        self.of(claude).dead_bridge = Some(DeadBridge { pid, heir: None });
+        let dead = &mut self.of(claude).dead_bridge;
+        match dead.as_mut().and_then(|dead| dead.toolless_heir(pid)) {
+            Some(heir) => heir.conn = None,
+            None => *dead = Some(DeadBridge { pid, heir: None }),
+        }
     }
 
     /// A tool was called through this bridge, so long after it came, ms. Returns whether that says
@@ -105,9 +164,9 @@ impl ClaudeProcesses {
             return false;
         };
         match &mut dead.heir {
-            Some((heir, for_a_call)) if *heir == conn => {
+            Some(heir) if heir.conn == Some(conn) => {
                 if after_ms < FOR_A_CALL_MS {
-                    return !std::mem::replace(for_a_call, true);
+                    return !std::mem::replace(&mut heir.for_a_call, true);
                 }
                 process.dead_bridge = None;
                 true
@@ -189,7 +248,25 @@ impl ClaudeProcesses {
     pub(in crate::daemon) fn has_no_tools(&self, claude: u32) -> bool {
         self.get(claude)
             .and_then(|process| process.dead_bridge)
-            .is_some_and(|dead| dead.heir.is_none_or(|(_, for_a_call)| for_a_call))
+            .is_some_and(|dead| dead.heir.is_none_or(|heir| heir.for_a_call))
+    }
+
+    /// What the next process gets.
+    pub(in crate::daemon) fn carried(&self) -> Vec<(u32, ClaudeProcess)> {
+        let carried = self.known.iter().map(|(claude, process)| {
+            let mut process = process.clone();
+            // A bridge that has its tools is one like any other: to the next process it comes as a
+            // new one, and may call in the same moment.
+            let dead = process.dead_bridge;
+            process.dead_bridge = dead.filter(|dead| dead.heir.is_none_or(|heir| heir.for_a_call));
+            (*claude, process)
+        });
+        carried.collect()
+    }
+
+    /// Takes on what the previous process knew.
+    pub(in crate::daemon) fn take_over(&mut self, carried: Vec<(u32, ClaudeProcess)>) {
+        self.known.extend(carried);
     }
 
     fn get(&self, claude: u32) -> Option<&ClaudeProcess> {
@@ -247,6 +324,25 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_is_looked_at_for_as_long_as_a_bridge_of_its_claude_is_here() {
+        let (first, second) = (ConnId::next(), ConnId::next());
+        let mut known = ClaudeProcesses::default();
+        let folders = Arc::clone(known.folders());
+        let there = Hello {
+            folder: Some("/p/web".to_owned()),
+            ..bridge(1)
+        };
+        known.bridge_came(first, &there);
+        known.bridge_came(second, &there);
+        known.bridge_came(ConnId::next(), &bridge(2));
+        assert_eq!(folders.all(), BTreeSet::from(["/p/web".into()]));
+        known.client_left(first);
+        assert_eq!(folders.all().len(), 1);
+        known.client_left(second);
+        assert_eq!(folders.all(), BTreeSet::new());
+    }
+
+    #[test]
     fn tools_are_gone_until_a_bridge_comes_that_was_not_started_for_a_call() {
         let (first, second) = (ConnId::next(), ConnId::next());
         let mut known = ClaudeProcesses::default();
@@ -270,5 +366,44 @@ mod tests {
         known.bridge_left(&bridge(2));
         known.bridge_came(first, &bridge(3));
         assert!(!known.has_no_tools(7), "the human connected it again");
+    }
+
+    #[test]
+    fn what_is_known_of_a_process_goes_on_and_who_dials_again_got_no_tools_by_that() {
+        let (first, second) = (ConnId::next(), ConnId::next());
+        let mut known = ClaudeProcesses::default();
+        known.bell_came(7);
+        known.hook_ran(7, true);
+        assert!(known.monitor(7, false));
+        known.bridge_came(first, &bridge(1));
+        known.bridge_left(&bridge(1));
+        known.bridge_came(second, &bridge(2));
+        assert!(known.called(second, 7, 300), "started for a call");
+        // Not only to the next process.
+        known.bridge_left(&bridge(2));
+        known.bridge_came(first, &bridge(2));
+        assert!(known.has_no_tools(7));
+
+        let next = |known: &ClaudeProcesses| {
+            let text = serde_json::to_string(&known.carried()).unwrap();
+            let mut next = ClaudeProcesses::default();
+            next.take_over(serde_json::from_str(&text).unwrap());
+            next
+        };
+        let mut after = next(&known);
+        assert!(after.is_monitor_off(7) && after.had_doorbell(7) && after.runs_hooks(7));
+        assert!(after.is_judged(7) && after.has_no_tools(7));
+        after.bridge_came(second, &bridge(2));
+        assert!(after.has_no_tools(7));
+        assert!(after.called(second, 7, 60_000));
+        assert!(!after.has_no_tools(7));
+
+        // The human connected this one, which repeats its call at the next process at once.
+        known.bridge_left(&bridge(2));
+        known.bridge_came(second, &bridge(3));
+        let mut after = next(&known);
+        after.bridge_came(first, &bridge(3));
+        after.called(first, 7, 10);
+        assert!(!after.has_no_tools(7));
     }
 }

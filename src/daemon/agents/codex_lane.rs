@@ -1,9 +1,9 @@
 //! [`CodexLane`]: how messages reach Codex: one at a time, through the adapter, proven by the
 //! `userMessage` item that carries our id.
 //!
-//! [`CodexLane::apply`] is the only way to the machine that delivers; what the lane remembers
-//! besides comes in by a call for each fact (`remember`), and what is asked of the adapter goes out
-//! through `requests`. What follows for others is done by the flows in `codex/`.
+//! Only [`CodexLane::apply`] changes the machine that delivers. What else the lane remembers comes
+//! in by one call per fact (`remember`); requests to the adapter go out through `requests`. The
+//! flows in `codex/` carry out what follows for other owners.
 
 mod carried;
 mod coordinator_news;
@@ -32,7 +32,7 @@ pub(in crate::daemon) use carried::LaneState;
 pub(in crate::daemon) use coordinator_news::CoordinatorChange;
 pub(in crate::daemon) use hook_packet::PacketDue;
 pub(in crate::daemon) use news::{CodexNews, CodexOnRecord};
-pub(in crate::daemon) use parts::SIGN_IN;
+pub(in crate::daemon) use parts::{CodexParts, SIGN_IN};
 pub(in crate::daemon) use relayed::Relayed;
 pub(in crate::daemon) use requests::NotAsked;
 

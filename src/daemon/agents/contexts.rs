@@ -1,6 +1,6 @@
 //! [`Contexts`]: how full the agents' contexts are.
 //!
-//! Knowledge of this process: none of it is in the record, and after a restart it comes with the
+//! Held in memory only: none of it is in the record, and after a restart it returns with the
 //! agents' next figures.
 
 use std::path::{Path, PathBuf};
@@ -152,7 +152,6 @@ impl Contexts {
         self.claude.conversation.as_ref().map(PathBuf::from)
     }
 
-    /// Whether this is that transcript.
     pub(in crate::daemon) fn is_transcript(&self, path: &Path) -> bool {
         self.transcript().as_deref() == Some(path)
     }

@@ -1,7 +1,7 @@
-//! [`Costs`]: how much of ours each agent's model was given today.
+//! [`Costs`]: how much text of ours each agent's model was given today.
 //!
-//! None of it is in the record. A daemon keeps its sums in a file, and the next one counts on from
-//! there while it is the same day, also where it was killed.
+//! None of it is in the record. A daemon keeps its sums in a file, and the next one continues from
+//! there on the same day, also after a kill.
 
 use std::collections::BTreeMap;
 

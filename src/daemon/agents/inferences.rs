@@ -1,5 +1,5 @@
 //! [`Inferences`]: what the agents said since they last marked something of their work, and the
-//! model that reads it. One at a time: it costs.
+//! model that reads it. One question at a time, because each costs.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use crate::core::agent::Agent;
 use crate::core::continuity::INFERENCE_WORDS_MAX;
 use crate::core::id::RuntimeSession;
-use crate::daemon::base::recorder::Asked;
+use crate::daemon::base::recorder::AskedUntil;
 
 /// How many runtime sessions are followed, of both agents together.
 const FOLLOWED_MAX: usize = 64;
@@ -22,7 +22,7 @@ const HEARD_MAX: usize = 64;
 pub(in crate::daemon) struct Inferences {
     words: BTreeMap<(Agent, RuntimeSession), LatestWords>,
     /// What was heard while the record did not have all yet that came before.
-    heard: VecDeque<(Asked, Heard)>,
+    heard: VecDeque<(AskedUntil, Heard)>,
     /// The day of the last question, and how many were asked on it: the record may take none.
     asked: (i64, u64),
     /// Dropped, it stops it as well.
@@ -67,7 +67,7 @@ struct LatestWords {
 impl Inferences {
     /// Keeps what was heard until the record has what came before it: the beginning of the turn,
     /// which counts, may still be on its way to the disk when the turn ends.
-    pub(in crate::daemon) fn hear(&mut self, asked: Asked, heard: Heard) {
+    pub(in crate::daemon) fn hear(&mut self, asked: AskedUntil, heard: Heard) {
         if self.heard.len() == HEARD_MAX {
             self.heard.pop_front();
         }
@@ -77,7 +77,7 @@ impl Inferences {
     /// The next of it, once the record has what came before.
     pub(in crate::daemon) fn next_heard(
         &mut self,
-        is_recorded: impl Fn(Asked) -> bool,
+        is_recorded: impl Fn(AskedUntil) -> bool,
     ) -> Option<Heard> {
         let (asked, _) = self.heard.front()?;
         is_recorded(*asked)

@@ -1,6 +1,6 @@
-//! An agent that marks nothing of its work for long: a model reads what it said, where the operator
-//! trusts that, and what it takes from it is recorded as nobody's word when the agent's next turn
-//! ends without a mark.
+//! An agent has marked nothing of its work for a long time: a model reads what it said, if the
+//! operator trusts that. What the model infers is recorded, attributed to nobody, when the agent's
+//! next turn ends without a marker.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What follows from the agents' usage limits: who is asked, what is held, what goes on.
+//! What follows from the agents' usage limits: whom to ask, what to hold back, what may continue.
 
 use std::time::Duration;
 

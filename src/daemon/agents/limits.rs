@@ -1,10 +1,11 @@
 //! [`Limits`]: which agent is at its usage limit, and until when.
 //!
-//! That is said here alone: status and record follow it. That a lane rests is another fact, which the
-//! lane has: it was told so, and rests on until what died of the limit is recorded as sent again.
+//! Status and record follow this owner. Whether a lane rests is a separate fact, which the lane
+//! holds: it was told to rest, and does so until the messages that died of the limit are recorded
+//! as sent again.
 //!
-//! Codex can be asked whether a limit still holds, where it works with an account of its vendor's.
-//! Claude cannot, and never says when one ends (2.1.330, observed).
+//! Codex can be asked whether a limit still holds, where it works with an account of its vendor.
+//! Claude cannot, and never reports the end of one (2.1.330, observed).
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{Limit, LimitInput, LimitPolicy, LimitStep};

@@ -1,4 +1,4 @@
-//! What tells how full an agent's context is: Codex's figures, and the end of Claude's transcript.
+//! Sources for how full an agent's context is: Codex's figures, and the end of Claude's transcript.
 
 use std::time::Duration;
 

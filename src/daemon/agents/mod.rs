@@ -1,12 +1,13 @@
-//! What is known of the agents, by the owners of [`Agents`](super::owners::Agents) and their flows:
-//! their lanes, turns, limits, contexts and processes, the rules they were told and the packets that
-//! they are given.
+//! What is known of the agents: the owners of [`Agents`](super::owners::Agents) and their flows.
+//! That is their lanes, turns, limits, contexts and processes, the rules they were told and the
+//! packets that they are given.
 //!
-//! [`codex`] and [`claude`] have what only one of them has: what it tells us, and how it is told
-//! something.
+//! [`codex`] and [`claude`] hold what is specific to one agent: what it reports to us, and how to
+//! reach it.
 
 pub(in crate::daemon) mod agent_processes;
 pub(in crate::daemon) mod claude;
+pub(in crate::daemon) mod claude_folders;
 pub(in crate::daemon) mod claude_lane;
 pub(in crate::daemon) mod claude_processes;
 pub(in crate::daemon) mod codex;

@@ -1,7 +1,7 @@
-//! What an agent is told where nothing comes of its message. Of one whose turn in Codex ends
-//! without a final answer, and that is not sent again by itself, Claude is told; the question or
-//! handoff stays open. Of a question or handoff that its receiver never gets, or that the operator
-//! closes unanswered, its sender is.
+//! What an agent is told when its message leads to nothing. If its turn in Codex ends without a
+//! final answer and is not sent again automatically, Claude is told; the question or handoff stays
+//! open. If a question or handoff never reaches its receiver, or the operator closes it unanswered,
+//! its sender is told.
 
 use std::collections::BTreeMap;
 

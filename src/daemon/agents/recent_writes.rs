@@ -1,6 +1,6 @@
 //! [`RecentWrites`]: which files each agent has written in the last minutes.
 //!
-//! Not in the record: a request for approval that names one of them says so.
+//! Not in the record: a request for approval that names one of these files says so.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! Which process becomes an agent's, and by what.
+//! Which process counts as an agent, and by what evidence.
 
 use tokio::sync::mpsc;
 

@@ -1,5 +1,5 @@
 //! Gives an agent what the record holds of its work: git is read beside the loop, the packet is
-//! made of the world and recorded, and only then may it be given.
+//! made from the world and recorded, and only then may it be given.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! [`Reloads`]: packets that are being made, and those of which it is not known whether their
-//! agent has them.
+//! [`Reloads`]: packets that are being made, and packets that may not have reached their agent.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,5 +1,5 @@
-//! [`Reminders`]: after which turn each agent was reminded last that it has not said for long what
-//! it is at, and of which compaction of the other's it was told.
+//! [`Reminders`]: after which turn each agent was last reminded that it has not stated for long
+//! what it is working on, and which of the other agent's compactions it was told of.
 
 use std::collections::BTreeMap;
 

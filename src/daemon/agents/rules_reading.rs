@@ -1,4 +1,4 @@
-//! [`RulesReading`]: which of the project's rules an agent does not read by itself.
+//! [`RulesReading`]: the project's rules that an agent does not read by itself.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -27,7 +27,6 @@ pub(in crate::daemon) struct RulesReading {
     only: Option<BTreeSet<FileName>>,
 }
 
-/// What was read.
 pub(in crate::daemon) struct RulesAsRead {
     /// What it does not have.
     pub(in crate::daemon) shared: SharedRules,

@@ -1,5 +1,5 @@
-//! [`RulesWatch`]: which rules of the project each agent was told, the Claude of each pair for itself,
-//! and when they are looked at again.
+//! [`RulesWatch`]: which of the project's rules each agent was given (the Claude of each pair
+//! separately), and when to check them again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

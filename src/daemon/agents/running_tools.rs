@@ -1,6 +1,6 @@
-//! [`RunningTools`]: what an agent's turn runs right now, for who looks.
+//! [`RunningTools`]: the tools that an agent's turn is running, for viewers.
 //!
-//! Knowledge of this process: none of it is in the record. After a takeover it comes with the next
+//! Held in memory only: none of it is in the record. After a takeover it returns with the next
 //! tool.
 
 use std::collections::VecDeque;
@@ -52,6 +52,11 @@ impl RunningTools {
         let ran = !self.running.is_empty();
         self.running.clear();
         ran
+    }
+
+    /// Whether one is known to run.
+    pub(in crate::daemon) fn is_any(&self) -> bool {
+        !self.running.is_empty()
     }
 
     /// The one that began last.

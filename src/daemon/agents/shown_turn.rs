@@ -1,7 +1,7 @@
-//! [`ShownTurn`]: what Codex's turn does right now, for who looks: the tools that run, what it has
-//! done so far, and its plan.
+//! [`ShownTurn`]: what Codex's turn is doing, for viewers: the tools that run, what it has done so
+//! far, and its plan.
 //!
-//! Knowledge of this process: none of it is in the record. Secrets are masked on the way in.
+//! Held in memory only: none of it is in the record. Secrets are masked on the way in.
 
 use crate::core::live_turn::{LiveAct, LiveTurn, PlanStep};
 use crate::core::redact::Redactor;

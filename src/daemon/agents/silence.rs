@@ -1,9 +1,9 @@
-//! [`Silences`]: turns that have fallen silent, for the status and the record. Nothing is ended
-//! because of it: the operator has the keys. Whether a turn runs, and waits for the human, each
-//! agent's own state says.
+//! [`Silences`]: turns that have fallen silent, for the status and the record. Silence ends
+//! nothing: that is for the operator. Each agent's own state says whether a turn runs and whether
+//! it waits for the human.
 //!
-//! Codex's turns tell of themselves through the adapter, Claude's through its hooks and the tools
-//! that it calls. Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330,
+//! Codex's turns report through the adapter, Claude's through its hooks and the tools that it
+//! calls. Claude reports nothing while it streams, nor that it was stopped with Esc (2.1.330,
 //! observed).
 
 use std::collections::BTreeMap;
@@ -126,6 +126,13 @@ impl Silences {
     pub(in crate::daemon) fn waits(&mut self, of: &TurnOf, waits: bool, now_ms: i64) {
         if let Some(silence) = self.turns.get_mut(of) {
             silence.watchdog.waits(waits, now_ms);
+        }
+    }
+
+    /// A tool of a turn runs, or none does any more: it may be silent for longer.
+    pub(in crate::daemon) fn runs_tool(&mut self, of: &TurnOf, runs: bool) {
+        if let Some(silence) = self.turns.get_mut(of) {
+            silence.watchdog.runs_tool(runs);
         }
     }
 

@@ -1,4 +1,4 @@
-//! [`SpokenTurns`]: how far what Claude said was read, by runtime session.
+//! [`SpokenTurns`]: how far Claude's words have been read, per runtime session.
 
 mod spoken_reader;
 

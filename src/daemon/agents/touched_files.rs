@@ -1,5 +1,5 @@
-//! [`TouchedFiles`]: the files that Claude's running turn has read and written, and the helpers that
-//! it had, so that the record gets one line of a turn and none of a file.
+//! [`TouchedFiles`]: the files that Claude's running turn has read and written, and the helpers it
+//! used, so that the record gets one line per turn instead of one per file.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Whether the project's rules are still those that each agent was told, for as long as it runs: a
-//! change is recorded, and with it the person sees it.
+//! Compares the project's rules with those that each agent was given, for as long as it runs: a
+//! change is recorded, which also shows it to the person.
 
 use std::path::Path;
 use std::sync::Arc;

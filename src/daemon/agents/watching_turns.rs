@@ -1,4 +1,4 @@
-//! What follows from a turn that lives, waits or has fallen silent.
+//! What follows when a turn shows a sign of life, waits, or has fallen silent.
 
 use tokio::time::Instant;
 
@@ -6,7 +6,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, LaterInput};
 use crate::core::entry::ErrorCode;
 use crate::core::envelope::age;
-use crate::core::id::TurnId;
+use crate::core::id::{RuntimeSession, TurnId};
 use crate::daemon::agents::silence::{SilenceStep, TurnOf};
 use crate::daemon::owners::{Agents, Base};
 use crate::wire::config::Config;
@@ -34,6 +34,17 @@ impl Agents {
     pub(in crate::daemon) fn turn_waits(&mut self, base: &mut Base, of: &TurnOf, waits: bool) {
         self.silences.waits(of, waits, base.clock.now_ms());
         self.look_at_silence(base, of);
+    }
+
+    /// A tool of Claude's has begun or ended: while one runs, its turn may be silent for longer.
+    pub(in crate::daemon) fn watch_claudes_tools(
+        &mut self,
+        base: &mut Base,
+        pair: &RuntimeSession,
+    ) {
+        let of = TurnOf::Claude(pair.clone());
+        self.silences.runs_tool(&of, self.claude.runs_tool(pair));
+        self.look_at_silence(base, &of);
     }
 
     /// The operator lets a silent turn be. Returns whether there is one.

@@ -1,4 +1,4 @@
-//! [`WorkingSet`]: how the files begin that an agent changed last, for its packet.
+//! [`WorkingSet`]: the beginnings of the files that an agent changed last, for its packet.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! [`AgentPrograms`]: where the agents' programs are; [`ProgramLook`]: how the loop hears of one that
+//! [`AgentPrograms`]: where the agents' programs are; [`ProgramLook`]: reports to the loop that one
 //! was installed, moved or removed.
 
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use crate::adapters::program_search::ProgramSearch;
 use crate::core::agent::Agent;
 use crate::daemon::base::under_way::WorkBeside;
 
-/// Where each agent's program is; of one that is not there, nothing.
+/// The path of each agent's program; a program that is not there has no entry.
 pub type FoundPrograms = BTreeMap<Agent, PathBuf>;
 
-/// Where the agents' programs are, as they were found last.
+/// The paths of the agents' programs, as last found.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct AgentPrograms {
     found: FoundPrograms,
@@ -41,17 +41,17 @@ impl AgentPrograms {
     }
 }
 
-/// Looks for them beside the loop, for who asks what depends on them.
+/// Searches for the programs beside the loop, for callers whose answer depends on them.
 #[derive(Debug, Clone)]
 pub(in crate::daemon) struct ProgramLook {
     searches: Arc<BTreeMap<Agent, ProgramSearch>>,
-    /// When the look began that the loop was told of last. Locked while one is under way, or the
-    /// loop is being told what it found: what the loop hears last was found last, and a disk that
-    /// hangs holds up one thread.
+    /// When the last search that was reported to the loop began. Locked while a search runs or is
+    /// being reported: so the last report has the latest result, and a disk that hangs blocks one
+    /// thread.
     told: Arc<Mutex<Option<Instant>>>,
 }
 
-/// What a look found. No other one begins before it is dropped.
+/// The result of a search. No other search begins before it is dropped.
 #[derive(Debug)]
 pub(in crate::daemon) struct ProgramsLooked {
     found: FoundPrograms,

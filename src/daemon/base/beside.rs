@@ -1,5 +1,5 @@
-//! [`Base::beside`]: what may wait for a disk is done on a thread of its own; what comes of it is an
-//! event. Where it panics that is told, and nothing waits for it any more.
+//! [`Base::beside`]: runs work that may wait for a disk on a thread of its own; its result comes
+//! back as an event. A panic there is reported, and nothing keeps waiting for that work.
 
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;

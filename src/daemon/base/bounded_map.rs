@@ -1,11 +1,11 @@
-//! [`BoundedMap`]: a map that forgets its oldest. Knows nothing of what it holds.
+//! [`BoundedMap`]: a map that drops its oldest entry when full. Knows nothing of its contents.
 
 use std::collections::{HashMap, VecDeque};
 
 /// How many are remembered: more than can matter for a late fact.
 pub(in crate::daemon) const REMEMBERED_MAX: usize = 256;
 
-/// A map that forgets its oldest.
+/// A map with a limit, which drops its oldest entry.
 #[derive(Debug)]
 pub(in crate::daemon) struct BoundedMap<K, V> {
     map: HashMap<K, V>,

@@ -1,4 +1,4 @@
-//! [`Clock`]: the time that the machines of delivery are told.
+//! [`Clock`]: the time that the delivery machines are given.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,22 +20,22 @@ const SET_MIN_MS: i64 = 60_000;
 /// it waits for stands still meanwhile.
 pub(in crate::daemon) const LOOK_FOR_SLEEP: Duration = Duration::from_secs(60);
 
-/// Wall clock at the start, and steady from there on: a clock that jumps moves no deadline. While
-/// the machine sleeps it stands still, and so do those that are waited for. What ends by the time
-/// of others, such as a usage limit, and what is of a day goes by [`Self::outside_ms`].
+/// Starts with the wall clock and is steady from then on: a wall clock that jumps moves no
+/// deadline. It stands still while the machine sleeps, and so does whatever is waited for. What
+/// ends by an outside clock, such as a usage limit, or belongs to a day uses [`Self::outside_ms`].
 ///
-/// Not every sleep can be measured: nowhere but on Linux, and not there where a machine inside the
-/// machine is paused. The wall clock is set then, and so it is where it was wrong.
+/// Not every sleep can be measured: only on Linux, and not if a virtual machine is paused. The wall
+/// clock is set afterwards, as it is when it was wrong.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     wall_ms: i64,
     start: Instant,
-    /// For how long the machine had slept, of which the clock knows.
+    /// For how long the machine had slept, as far as the clock knows.
     asleep_ms: i64,
-    /// How far the time of others is ahead of this clock: by what the machine slept since the start,
-    /// and by what its wall clock was set.
+    /// How far outside time is ahead of this clock: the machine's sleep since the start, plus any
+    /// change of its wall clock.
     ahead_ms: i64,
-    /// By how much the wall clock is another one than the machine's.
+    /// By how much the wall clock differs from the machine's.
     #[cfg(test)]
     wall_off_ms: i64,
 }

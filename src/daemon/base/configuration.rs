@@ -1,4 +1,4 @@
-//! [`Configuration`]: what `config.json` says, as it counts now.
+//! [`Configuration`]: the `config.json` in force.
 
 use std::time::Duration;
 
@@ -8,22 +8,22 @@ use crate::store::config::Loaded;
 use crate::store::dirs::UserDirs;
 use crate::wire::config::{Config, ExtractKeys, Gate, OnStart, ShareMode, policy};
 
-/// What `config.json` says; its defaults until the builder has read it.
+/// The settings of `config.json`; their defaults until the builder has read it.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Configuration {
     user: Option<UserDirs>,
     config: Config,
-    /// What is trusted could not be read since the daemon began: which gates are required is not
-    /// known.
+    /// The trusted settings could not be read since the daemon began, so the required gates are
+    /// unknown.
     is_trust_unknown: bool,
 }
 
-/// How long a message may take on its way.
+/// The deadlines of a message on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::daemon) struct DeliveryTimeouts {
-    /// An idle Claude that was told and does nothing for this long was not reached, ms.
+    /// An idle Claude that was notified and does nothing for this long was not reached, ms.
     pub(in crate::daemon) idle_ms: i64,
-    /// What was not attempted for this long expires, ms; `None`: never.
+    /// A message without an attempt for this long expires, ms; `None`: never.
     pub(in crate::daemon) expiry_ms: Option<i64>,
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, ErrorCode, LifecycleEvent};
 use crate::daemon::base::configuration::Configuration;
-use crate::daemon::base::space::space_changed;
+use crate::daemon::base::disk_space::space_changed;
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::store::config::{Adopted, Loaded};
 use crate::store::dirs::UserDirs;

@@ -1,5 +1,5 @@
 //! Alarms about the record: raised as entries, shown until the operator acknowledges them, and
-//! carried into the next session when nobody has.
+//! carried into the next session if nobody has.
 
 use std::sync::Arc;
 

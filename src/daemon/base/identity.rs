@@ -1,11 +1,11 @@
-//! [`Identity`]: what does not change in a daemon's life.
+//! [`Identity`]: what never changes while a daemon runs.
 
 use std::path::{Path, PathBuf};
 
 use crate::daemon::base::clock::now_ms;
 use crate::store::registry::Ports;
 
-/// What does not change in a daemon's life.
+/// What never changes while a daemon runs.
 #[derive(Debug, Clone)]
 pub struct Identity {
     instance_id: String,

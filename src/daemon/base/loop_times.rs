@@ -1,4 +1,4 @@
-//! [`LoopTimes`]: how long the loop was busy with one event. While it is, everybody waits.
+//! [`LoopTimes`]: how long the loop was busy with one event. Everybody waits during that time.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
@@ -18,7 +18,7 @@ const BOUNDS: [f64; 20] = [
     0.007_5, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0,
 ];
 
-/// The times since the start.
+/// How long the loop was busy with each event since the start.
 #[derive(Debug)]
 pub(in crate::daemon) struct LoopTimes {
     all: Histogram,

@@ -1,4 +1,4 @@
-//! [`rewrite`]: our block in the instruction files of a project, where `init` put it.
+//! [`rewrite`]: keeps our block in a project's instruction files current, where `init` put it.
 
 use std::path::Path;
 
@@ -18,12 +18,12 @@ const NAMES: [&str; 4] = [
     "AGENTS.override.md",
 ];
 
-/// What became of the blocks.
+/// The result of rewriting the blocks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::daemon) struct RewrittenBlocks {
     /// The files that were changed.
     pub(in crate::daemon) changed: Vec<String>,
-    /// Those that have a block, or had one, and could not be; why.
+    /// Files that have a block, or had one, and could not be changed; why.
     pub(in crate::daemon) left: Vec<String>,
 }
 

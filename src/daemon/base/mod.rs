@@ -1,8 +1,8 @@
-//! What any flow may need, by the owners of [`Base`](super::owners::Base) and the flows that are about
-//! these alone: the record and what follows from it, who is told, what is said to the operator, the
+//! What any flow may need: the owners of [`Base`](super::owners::Base) and the flows about these
+//! alone. That is the record and what derives from it, clients, notices for the operator, the
 //! settings, and work beside the loop.
 //!
-//! Knows nothing of one agent, of a message's way and of what waits for a decision.
+//! Knows nothing of a particular agent, of how messages travel, or of what waits for a decision.
 
 pub(in crate::daemon) mod agent_programs;
 pub(in crate::daemon) mod beside;
@@ -11,6 +11,7 @@ pub(in crate::daemon) mod clients;
 pub(in crate::daemon) mod clock;
 pub(in crate::daemon) mod configuration;
 pub(in crate::daemon) mod configuring;
+pub(in crate::daemon) mod disk_space;
 pub(in crate::daemon) mod foreign;
 pub(in crate::daemon) mod identity;
 pub(in crate::daemon) mod loop_times;
@@ -19,14 +20,13 @@ pub(in crate::daemon) mod notices;
 pub(in crate::daemon) mod noticing;
 pub(in crate::daemon) mod operations;
 pub(in crate::daemon) mod readers;
+pub(in crate::daemon) mod reading_tree;
 pub(in crate::daemon) mod reads_beside;
 pub(in crate::daemon) mod recorder;
 pub(in crate::daemon) mod recording;
 pub(in crate::daemon) mod rendering;
 pub(in crate::daemon) mod renderings;
 pub(in crate::daemon) mod settings;
-pub(in crate::daemon) mod space;
-pub(in crate::daemon) mod tree;
 pub(in crate::daemon) mod tree_commit;
 pub(in crate::daemon) mod tree_reads;
 pub(in crate::daemon) mod under_way;

@@ -1,11 +1,11 @@
-//! [`Notices`]: what the operator should know now.
+//! [`Notices`]: what the operator should know at the moment.
 
 use std::collections::BTreeMap;
 
 use crate::wire::status::NoticeKey;
 
 /// Sentences for the operator that hold now, in the order of their keys: the deck has one line for
-/// them. Each is under its own key, so that a repeated fault is one line and not a flood.
+/// them. Each has its own key, so a repeated fault is one sentence and not a flood.
 #[derive(Debug, Clone, Default)]
 pub struct Notices(BTreeMap<NoticeKey, String>);
 
@@ -21,7 +21,6 @@ impl Notices {
         self.0.remove(key).is_some()
     }
 
-    /// Whether there is one.
     pub fn has(&self, key: &NoticeKey) -> bool {
         self.0.contains_key(key)
     }

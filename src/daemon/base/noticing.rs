@@ -1,4 +1,4 @@
-//! How the operator hears of a fault, and that it is over.
+//! How the operator learns of a fault, and of its end.
 
 use crate::daemon::owners::Base;
 use crate::wire::status::NoticeKey;

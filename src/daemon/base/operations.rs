@@ -1,5 +1,5 @@
-//! [`Operations`]: whether the daemon goes on: what of ours failed, that it stops, that another
-//! process goes on in its place ([`TakeoverProgress`]), and since when nobody needs it.
+//! [`Operations`]: whether the daemon goes on: a fault of ours, a stop, a takeover by another
+//! process ([`TakeoverProgress`]), and since when nobody has needed it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,22 +20,33 @@ const ENDING_WAIT: Duration = Duration::from_secs(5);
 /// How, when and for whom the daemon ends.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Operations {
-    /// What of ours failed, so that it ends; told to the holders of a handle, too.
+    /// Our fault because of which it ends; the holders of a handle learn it, too.
     fault: FaultSlot,
     stopping: Option<Stop>,
     takeover: TakeoverProgress,
-    /// Since when nobody needs it.
+    /// Since when nobody has needed it.
     idle_since: Option<Instant>,
-    /// Held by what is being done beside the loop.
+    /// Held by all work beside the loop.
     beside: Arc<()>,
-    /// Held by what of that belongs to the end of a session.
+    /// Held by the part of that work that belongs to the end of a session.
     ending_beside: Arc<()>,
-    /// The reads beside the loop that panicked the last time.
+    /// The kinds of reads beside the loop whose last read panicked.
     failed_reads: FailedReads,
-    /// The session ends once what has happened in it is on the disk; until when that is waited for.
+    /// The session ends once everything in it is on the disk; the deadline of that wait.
     ending: Option<(WaitingEnding, Instant)>,
-    /// Of a session that has ended the files are being deleted, or that failed.
-    is_deleting: bool,
+    /// Whether of a session that has ended the files are being deleted.
+    deletion: DeletionState,
+}
+
+/// How far the deletion of a session that has ended is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum DeletionState {
+    /// There is none, or it was carried out.
+    #[default]
+    Over,
+    UnderWay,
+    /// A fault of ours cut it short.
+    Failed,
 }
 
 impl Operations {
@@ -115,17 +126,27 @@ impl Operations {
 
     /// The files of a session that has ended are being deleted beside the loop.
     pub(in crate::daemon) fn begin_deletion(&mut self) {
-        self.is_deleting = true;
+        self.deletion = DeletionState::UnderWay;
     }
 
     /// They were, as far as they could be.
     pub(in crate::daemon) fn deletion_over(&mut self) {
-        self.is_deleting = false;
+        self.deletion = DeletionState::Over;
     }
 
-    /// Whether they are; also where a fault of ours cut that short, and a start is to finish it.
+    /// A fault of ours cut that short.
+    pub(in crate::daemon) fn deletion_failed(&mut self) {
+        self.deletion = DeletionState::Failed;
+    }
+
+    /// Whether they are, or some may be left.
     pub(in crate::daemon) fn is_deleting(&self) -> bool {
-        self.is_deleting
+        self.deletion != DeletionState::Over
+    }
+
+    /// Whether some may be left that nobody deletes now.
+    pub(in crate::daemon) fn has_failed_deletion(&self) -> bool {
+        self.deletion == DeletionState::Failed
     }
 
     /// Whether something is being done beside the loop, or was done and nobody has heard of it.

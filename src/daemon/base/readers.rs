@@ -1,14 +1,14 @@
 //! [`Readers`]: reads of the record beside the loop, so that a client that pages delays nobody.
 //!
-//! A read is begun by the loop, with the ledger and the world of that moment. Whatever was
-//! acknowledged to a client is on the disk and folded before its acknowledgement was sent, so that
-//! what this client asks afterwards is answered with it.
+//! The loop begins a read with the ledger and the world as they are at that moment. Whatever was
+//! acknowledged to a client was on the disk and folded before, so a client's later reads include
+//! it.
 //!
-//! Clients read in turns: of each, one read at a time asks for the processor, so that who has many
-//! waiting is met once by who has one.
+//! Clients take turns: each client has at most one read that competes for the processor, so a
+//! client with many reads delays one with a single read only once.
 //!
-//! Reads that ask git as well have turns of their own: on a disk that hangs, or in a very large
-//! repository, git keeps no read of the record waiting.
+//! Reads that also run git take turns of their own: on a disk that hangs, or in a very large
+//! repository, git does not hold up reads of the record.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -31,38 +31,38 @@ const AT_ONCE: usize = 2;
 /// One more is refused; what others asked for does not count. As many calls as a connection takes.
 const READS_MAX: usize = 64;
 
-/// The places for reads.
+/// The slots for reads beside the loop.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Readers {
     record: Turns,
     git: Turns,
 }
 
-/// The places for reads of one kind.
+/// The slots for reads of one kind.
 #[derive(Debug)]
 struct Turns {
     lines: Lines,
     turns: Arc<Semaphore>,
 }
 
-/// Of each client that reads, its line.
+/// The line of each client that reads.
 type Lines = Arc<Mutex<HashMap<ConnId, Line>>>;
 
 /// The reads of one client.
 #[derive(Debug)]
 struct Line {
     reads: usize,
-    /// Whose turn it is among them, in the order of the asking.
+    /// Whose turn it is among them, in the order of the requests.
     first: Arc<Semaphore>,
 }
 
-/// A place in the line of a client, given back when the read is answered.
+/// A place in the line of a client, returned when the read is answered.
 struct Place {
     lines: Lines,
     client: ConnId,
 }
 
-/// A read's turn, and the one of its client. Given back when the thread that reads ends.
+/// A read's turn, and its turn among those of its client. Returned when the reading thread ends.
 struct Turn {
     _first: Option<OwnedSemaphorePermit>,
     _turn: Option<OwnedSemaphorePermit>,

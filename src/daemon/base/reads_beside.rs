@@ -1,4 +1,4 @@
-//! [`ReadsBeside`]: reads beside the loop whose reader goes on by itself, also where it gets nothing.
+//! [`ReadsBeside`]: reads beside the loop whose reader continues by itself, even without a result.
 
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
@@ -6,8 +6,8 @@ use tokio::task::JoinError;
 use crate::daemon::base::under_way::{FailedReads, WorkBeside};
 use crate::daemon::event::Event;
 
-/// Reads beside the loop. Of one that panics its reader gets nothing and goes on, so that nobody
-/// waits for it; the loop hears of that, and of the next one of its kind that does not panic.
+/// Reads beside the loop. If a read panics, its caller gets nothing and goes on, so nobody waits
+/// for it; the loop is told, and told again when a later read of this kind does not panic.
 #[derive(Debug, Clone)]
 pub(in crate::daemon) struct ReadsBeside {
     events: mpsc::WeakSender<Event>,

@@ -1,11 +1,10 @@
 //! [`Recorder`]: append → fold → publish, in one place.
 //!
-//! - Owns the open ledger and what follows it on the disk (head, checkpoints, search index, room),
-//!   the world that is folded from it, its latest entries, and what waits for the disk.
+//! - Owns the open ledger and what follows it on the disk (head, checkpoints, search index, free
+//!   space), the world folded from it, its latest entries, and what waits for the disk.
 //! - Takes [`WriterEvent`](crate::store::ledger::WriterEvent)s and the loop's deadline.
-//! - Has [`RecorderAction`]s for the loop, to be done in their order behind the event: what is
-//!   published, who goes on, what the operator is told. It calls nobody, also not where it refuses
-//!   at once.
+//! - Returns [`RecorderAction`]s, which the loop carries out in order after the event: what to
+//!   publish, who goes on, what to tell the operator. It calls nobody, not even to refuse at once.
 //!
 //! `T` is the continuation of an append; it is kept and handed back unread.
 
@@ -50,13 +49,13 @@ use crate::store::search::Search;
 /// How many of the latest entries are kept in memory for reading context.
 const RECENT_ENTRIES_MAX: usize = 1000;
 
-/// What a recorder is made of.
+/// The parts from which a recorder is built.
 pub(in crate::daemon) struct RecorderParts {
     /// The project's folders.
     pub(in crate::daemon) dirs: ProjectDirs,
     /// Open for writing.
     pub(in crate::daemon) ledger: Ledger,
-    /// What masks secrets in what is written.
+    /// Masks secrets in what is written.
     pub(in crate::daemon) redactor: Arc<Redactor>,
     /// What writes down, beside the ledger, how far it has come.
     pub(in crate::daemon) keepers: Keepers,
@@ -66,9 +65,9 @@ pub(in crate::daemon) struct RecorderParts {
     pub(in crate::daemon) world: Snapshot,
     /// Its latest entries, in their order.
     pub(in crate::daemon) recent: VecDeque<Arc<Stored>>,
-    /// Makes what the writer of a next session tells the loop through.
+    /// Makes the channel by which the writer of a next session reports to the loop.
     pub(in crate::daemon) writer_events: WriterEvents,
-    /// Set once the project's folder is not where it was.
+    /// Set once the project's folder is no longer in its place.
     pub(in crate::daemon) disowned: Arc<AtomicBool>,
 }
 
@@ -81,11 +80,11 @@ pub(in crate::daemon) struct Keepers {
     pub(in crate::daemon) checkpoints: CheckpointKeeper,
     /// The full text of the session.
     pub(in crate::daemon) search: Search,
-    /// The room on the disk.
+    /// The free space on the disk.
     pub(in crate::daemon) space: Arc<DiskSpace>,
 }
 
-/// The owner of the record and of the world that is folded from it.
+/// The owner of the record and of the world folded from it.
 pub(in crate::daemon) struct Recorder<T> {
     dirs: ProjectDirs,
     ledger: Ledger,
@@ -95,49 +94,49 @@ pub(in crate::daemon) struct Recorder<T> {
     world: Arc<Snapshot>,
     recent: VecDeque<Arc<Stored>>,
     writer_events: WriterEvents,
-    /// What the writer has been given and has not answered, by token.
+    /// Appends that the writer has not answered, by token.
     pending: HashMap<u64, Pending<T>>,
     /// What the loop has to do, in its order.
     actions: VecDeque<RecorderAction<T>>,
     next_token: u64,
     /// Facts that the disk refused, in their order.
     unwritten: Vec<Unwritten<T>>,
-    /// What is said behind the facts when this daemon ends.
+    /// The entry that is written after the facts when this daemon ends.
     last_words: Option<Entry>,
-    /// Facts that were given up, of which the record does not tell yet.
+    /// Facts that were given up, which the record does not mention yet.
     lost: Option<LostFacts>,
     write_again_at: Option<Instant>,
-    /// The round in which facts are given to the writer: it records none behind one of the same
-    /// round that failed.
+    /// The round in which facts are sent to the writer: once one has failed, it records no later
+    /// fact of that round.
     round: u64,
     /// How far the writer had been asked when it was last given what the disk had refused.
-    tried_again: Asked,
+    tried_again: AskedUntil,
     /// The last append failed, and none has succeeded since.
     is_refusing: bool,
     /// The operator was told that something cannot be recorded, and not yet that all of it is.
     is_outage_told: bool,
     /// The record has, or is to have, an entry on the outage.
     is_outage_noted: bool,
-    /// When the disk had all again that it had refused.
+    /// When the disk had accepted everything again that it had refused.
     outage_ended_at: Option<Instant>,
     /// The session's file was taken away, and nothing has been recorded since.
     is_ledger_gone: bool,
     /// The writer has failed: nothing can be recorded any more.
     is_writer_gone: bool,
-    /// The project's folder is not where it was: nothing is written there any more.
+    /// The project's folder is no longer in its place: nothing is written there any more.
     disowned: Arc<AtomicBool>,
-    /// Entries of which the record says already that their whole text is lost.
+    /// Entries whose whole text is lost, as the record already says.
     lost_texts: HashSet<EntryId>,
 }
 
-/// How far the writer had been asked at a moment.
+/// A moment, by how far the writer had been asked then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::daemon) struct Asked(u64);
+pub(in crate::daemon) struct AskedUntil(u64);
 
 /// A batch that is being written.
 struct Pending<T> {
     then: Option<T>,
-    /// The entries of a fact, which is tried again when the disk refuses it.
+    /// The entries of a fact, which is sent again when the disk refuses it.
     fact: Option<Vec<Entry>>,
     /// It has waited for the disk before: it keeps its place.
     is_again: bool,
@@ -153,9 +152,9 @@ impl<T> Pending<T> {
     }
 }
 
-/// A fact that waits for the disk.
+/// A fact that waits until the disk accepts it.
 struct Unwritten<T> {
-    /// By which it has its place among the others.
+    /// Determines its place among the others.
     token: u64,
     entries: Vec<Entry>,
     then: Option<T>,
@@ -192,7 +191,7 @@ impl<T> Recorder<T> {
             lost: None,
             write_again_at: None,
             round: 0,
-            tried_again: Asked(0),
+            tried_again: AskedUntil(0),
             is_refusing: false,
             is_outage_told: false,
             is_outage_noted: false,
@@ -224,7 +223,7 @@ impl<T> Recorder<T> {
         &self.recent
     }
 
-    /// What masks secrets in what is written.
+    /// Masks secrets in what is written.
     pub(in crate::daemon) fn redactor(&self) -> &Arc<Redactor> {
         &self.redactor
     }
@@ -234,7 +233,7 @@ impl<T> Recorder<T> {
         &self.keepers.search
     }
 
-    /// The room on the disk.
+    /// The free space on the disk.
     pub(in crate::daemon) fn space(&self) -> &Arc<DiskSpace> {
         &self.keepers.space
     }
@@ -350,13 +349,13 @@ impl<T> Recorder<T> {
     }
 
     /// How far the writer has been asked by now.
-    pub(in crate::daemon) fn asked(&self) -> Asked {
-        Asked(self.next_token)
+    pub(in crate::daemon) fn asked(&self) -> AskedUntil {
+        AskedUntil(self.next_token)
     }
 
     /// Whether the writer has answered all that it was asked by then: what was recorded of it is
     /// in the [world](Self::world).
-    pub(in crate::daemon) fn has_answered(&self, asked: Asked) -> bool {
+    pub(in crate::daemon) fn has_answered(&self, asked: AskedUntil) -> bool {
         self.pending.keys().all(|token| *token >= asked.0)
     }
 
@@ -380,7 +379,7 @@ impl<T> Recorder<T> {
         self.is_ledger_gone
     }
 
-    /// The project's folder is not where it was: nothing is written there any more.
+    /// The project's folder is no longer in its place: nothing is written there any more.
     pub(in crate::daemon) fn disown(&self) {
         self.disowned.store(true, Ordering::Release);
     }
@@ -432,7 +431,7 @@ impl<T> Recorder<T> {
     }
 }
 
-/// Has the log say how far a message has come.
+/// Has the log say how far a message or a request for approval has come.
 fn log_progress(entry: &Entry) {
     let seq = entry.seq.0;
     match &entry.kind {
@@ -443,6 +442,11 @@ fn log_progress(entry: &Entry) {
             trace::attempt(&record.message_id, record.attempt_id.as_ref()).in_scope(|| {
                 tracing::debug!(seq, result = ?record.result, rung = record.rung.as_ref().map(tracing::field::display), "settled");
             });
+        }
+        EntryKind::Approval(record) => {
+            let step = record.step.as_str();
+            trace::approval(&record.approval_id)
+                .in_scope(|| tracing::debug!(seq, step, "recorded"));
         }
         _ => {}
     }

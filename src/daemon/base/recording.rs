@@ -1,4 +1,4 @@
-//! How the loop records: what it does about the [`RecorderAction`]s of its [`Recorder`].
+//! Carries out the [`RecorderAction`]s of the [`Recorder`] for the loop.
 //!
 //! [`Recorder`]: crate::daemon::base::recorder::Recorder
 
@@ -6,9 +6,9 @@ use std::io;
 use std::sync::Arc;
 
 use crate::core::delivery::{ClaudeInput, LaterInput};
+use crate::daemon::base::disk_space::space_changed;
 use crate::daemon::base::foreign::told_of_alarms;
 use crate::daemon::base::recorder::RecorderAction;
-use crate::daemon::base::space::space_changed;
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::owners::continuation::Then;
 use crate::daemon::owners::{Base, Daemon};

@@ -1,4 +1,4 @@
-//! The agents' work as files: made beside the loop when the record says something new of it.
+//! The agents' work as files: made beside the loop when the record has something new about it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! [`Renderings`]: when the files about the agents' work are to be made, and of which session.
+//! [`Renderings`]: when the files about the agents' work are due, and for which session.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,7 +11,7 @@ use crate::core::lock::lock;
 /// Between two renderings: nobody reads them faster than that.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// When the files are to be made.
+/// When the files are due.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Renderings {
     lock: RenderLock,
@@ -20,11 +20,11 @@ pub(in crate::daemon) struct Renderings {
     under_way: bool,
 }
 
-/// Who holds it writes or deletes the files.
+/// Held by the one that writes or deletes the files.
 #[derive(Debug, Clone, Default)]
 pub(in crate::daemon) struct RenderLock {
     one: Arc<Mutex<()>>,
-    /// Which session of this process they are of: what was begun for an earlier one is not written.
+    /// Counts the sessions of this process: files begun for an earlier one are not written.
     session: Arc<AtomicU64>,
 }
 

@@ -1,9 +1,10 @@
-//! [`TreeCommit`]: the commit that the work tree stands on, read beside the loop for what says it.
+//! [`TreeCommit`]: the commit that the work tree is on, read beside the loop for texts that name
+//! it.
 //!
-//! A caller that is about to have a message recorded or given reads it before the loop hears of
-//! that; the loop itself takes what is known. However many ask, one read is under way, and the next
-//! one answers all that have asked meanwhile. So a project on a disk that hangs holds up one
-//! thread, each asker for half a second, and the loop not at all.
+//! A caller that is about to have a message recorded or given reads it before the loop gets the
+//! message; the loop itself uses the last known commit. However many callers ask, one read runs,
+//! and the next read answers all that have asked in the meantime. So a project on a disk that hangs
+//! holds up one thread, each caller for half a second, and the loop not at all.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -22,7 +23,7 @@ use crate::daemon::event::Event;
 /// How long a read may take before the commit is one that cannot be told.
 const READ_WAIT: Duration = Duration::from_millis(500);
 
-/// What is known of it.
+/// The commit that the work tree is on, as last read.
 #[derive(Debug, Clone)]
 pub(in crate::daemon) struct TreeCommit {
     root: Arc<PathBuf>,
@@ -35,7 +36,7 @@ struct Reading {
     known: Option<String>,
     /// A read is under way.
     reads: bool,
-    /// They wait for a read that begins after they came.
+    /// Callers that wait for a read that begins after their request.
     waiting: Vec<oneshot::Sender<()>>,
 }
 

@@ -1,4 +1,4 @@
-//! [`TreeReads`]: the places in which the work tree is read for what is proposed and decided.
+//! [`TreeReads`]: the slots in which the work tree is read for proposals and decisions.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 /// How many are read at once. Who else asks waits.
 const AT_ONCE: usize = 2;
 
-/// The places.
+/// The slots in which git reads the work tree.
 #[derive(Debug)]
 pub(in crate::daemon) struct TreeReads(Arc<Semaphore>);
 

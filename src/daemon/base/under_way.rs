@@ -1,4 +1,4 @@
-//! [`UnderWay`]: that something is being done beside the loop. [`WorkBeside`]: what that is.
+//! [`UnderWay`]: a token for work that runs beside the loop. [`WorkBeside`]: which work that is.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
 use crate::wire::status::NoticeKey;
 
-/// Keeps the daemon from ending of its own accord for as long as it is there: until the loop has
-/// heard of the end of what it stands for, or that has failed.
+/// Keeps the daemon from ending by itself while it exists: until the loop was told that the work it
+/// stands for is over, or that work has failed.
 #[derive(Debug)]
 pub struct UnderWay {
     _beside: Arc<()>,
@@ -38,10 +38,10 @@ impl UnderWay {
     }
 }
 
-/// The kinds of reads of which the last one panicked, by the keys of their notices.
+/// The kinds of reads whose last read panicked, by the keys of their notices.
 pub type FailedReads = Arc<Mutex<BTreeSet<NoticeKey>>>;
 
-/// Work beside the loop, as it is named where it panics.
+/// Work beside the loop, by the name under which a panic is reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkBeside {
     /// The files about the agents' work are made.
@@ -49,16 +49,19 @@ pub enum WorkBeside {
     /// The project's rules are compared with what the agents were told.
     RulesLook,
     /// A transcript is searched for what Claude said.
-    SpokenWords,
+    SpokenWords {
+        /// The pair of which a turn came to its end with these words.
+        ended: Option<RuntimeSession>,
+    },
     /// The settings are read, or a change of them is written.
     Settings,
     /// The blocks in the instruction files are written.
     ManagedBlocks,
-    /// What a session that is to end leaves to the next one is read.
+    /// What an ending session leaves to the next one is read.
     Carrying,
     /// A task of a sealed session is read.
     SealedTask,
-    /// What stays when a session is deleted is found out.
+    /// Finds out which texts stay when a session is deleted.
     KeptTexts,
     /// The rest of a session is deleted.
     Deletion,
@@ -68,26 +71,25 @@ pub enum WorkBeside {
     Inference {
         /// Whose words.
         agent: Agent,
-        /// In which runtime session.
         pair: RuntimeSession,
-        /// By the name that it was asked for.
+        /// The name under which it was requested.
         model: String,
     },
     /// Which of the agents' processes have ended.
     AgentsLook,
-    /// Messages are read to be given.
+    /// Messages are read for delivery.
     Bodies,
     /// Claude's transcript is searched for the figures of a compaction.
     CompactionLook,
-    /// Whether a Claude has ended of which nobody is connected any more.
+    /// Whether a Claude without any connection has ended.
     ClaudeLook,
-    /// The commit that the work tree stands on is read.
+    /// The commit that the work tree is on is read.
     Commit,
     /// The end of Claude's transcript is read for how full its context is.
     ContextLook,
-    /// What an agent is given of its work is read.
+    /// The packet about an agent's work is read.
     Packet,
-    /// The agents' programs are looked for.
+    /// The agents' programs are searched for.
     ProgramLook,
     /// Bytes pass between a Codex terminal and the app-server.
     Terminal,
@@ -115,7 +117,7 @@ impl WorkBeside {
         match self {
             Self::Rendering => "making the files about the agents' work",
             Self::RulesLook => "comparing the project's rules",
-            Self::SpokenWords => "reading what Claude said",
+            Self::SpokenWords { .. } => "reading what Claude said",
             Self::Settings => "reading or writing the settings",
             Self::ManagedBlocks => "writing the instruction files",
             Self::Carrying => "reading what the session leaves",
@@ -146,7 +148,7 @@ impl WorkBeside {
         match self {
             Self::Rendering => NoticeKey::RenderingFailed,
             Self::RulesLook => NoticeKey::RulesLookFailed,
-            Self::SpokenWords => NoticeKey::SpokenWordsFailed,
+            Self::SpokenWords { .. } => NoticeKey::SpokenWordsFailed,
             Self::Settings => NoticeKey::SettingsFailed,
             Self::ManagedBlocks => NoticeKey::ManagedBlocksFailed,
             Self::Carrying => NoticeKey::CarryingFailed,

@@ -1,18 +1,18 @@
-//! [`WorkQueue`]: what may wait for a disk, done beside the loop one after the other.
+//! [`WorkQueue`]: work that may wait for a disk, done beside the loop one after the other.
 //!
-//! Work beside the loop changes nothing that the loop has, so that a panic in it costs this work
-//! alone. What was to come of it never does: the loop hears of the failure in its place, so that
-//! nothing waits for it for ever.
+//! Work beside the loop changes nothing that the loop owns, so a panic costs only that work. Its
+//! result then never comes: the loop is told of the failure instead, so that nothing waits for
+//! ever.
 
 use tokio::sync::mpsc;
 
 use crate::daemon::base::under_way::{UnderWay, WorkBeside};
 use crate::daemon::event::Event;
 
-/// Something that is done on a thread that may wait; what comes of it is an event.
+/// Work on a thread that may block; its result is an event.
 pub(in crate::daemon) struct QueuedWork {
     pub(in crate::daemon) what: WorkBeside,
-    /// Until the loop has heard that it failed.
+    /// Kept until the loop was told that it failed.
     pub(in crate::daemon) under_way: UnderWay,
     /// What is done.
     pub(in crate::daemon) work: Box<dyn FnOnce() -> Event + Send>,
@@ -37,8 +37,8 @@ impl QueuedWork {
     }
 }
 
-/// Work that is done in the order in which it was given. It has no bound of its own: what is in it
-/// belongs to calls, of which a client has so many at once, or was counted before (`SpokenTurns`).
+/// Work that is done in the order of its arrival. It has no bound of its own: its items belong to
+/// calls, which are limited per client, or were counted before (`SpokenTurns`).
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct WorkQueue {
     work: Option<mpsc::UnboundedSender<QueuedWork>>,

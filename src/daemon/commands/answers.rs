@@ -1,5 +1,5 @@
-//! What a message answers. Only what names a question answers it, and the final answer of the turn
-//! that it started: whatever else its receiver says leaves it open.
+//! Which question a message answers. Only a message that names a question, or the final answer of
+//! the turn that the question started, answers it: anything else its receiver says leaves it open.
 
 use super::checks::{not_found, shortened, unreadable};
 use crate::core::agent::{Agent, Party};

@@ -1,6 +1,6 @@
-//! What the agents ask the person by `ask_user`: a request that waits as any other in the Inbox, and
-//! hangs on no call. Its answer is a message in reply to it, so that a call which waits gets it at
-//! once, and an agent that went on by the way of all messages.
+//! The agents' questions to the person by `ask_user`: requests that wait in the Inbox like any
+//! other and depend on no open call. The answer is a message in reply: a call that waits gets it at
+//! once, an agent that has gone on gets it like any message.
 
 use sha2::{Digest as _, Sha256};
 

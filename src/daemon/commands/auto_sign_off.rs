@@ -1,16 +1,17 @@
-//! Mode `auto`: the gates sign off. The daemon runs the required ones once a proposal is recorded,
-//! and approves it where all are green on the very tree that was proposed and nothing else stands
-//! in the way. In every other case the proposal waits for the operator, and its agent hears why.
+//! Mode `auto`: the gates sign off. The daemon runs the required gates once a proposal is recorded,
+//! and approves it if all are green on exactly the tree that was proposed and nothing else blocks
+//! it. In every other case the proposal waits for the operator, and its agent is told why.
 
-use super::decide::DecisionVerdict;
+use super::verdict::DecisionVerdict;
 use crate::core::agent::Party;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, Message, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{
-    ChangedFiles, GateInForce, GateStatus, ProposalSnapshot, ToldBlockers, TreeInQuestion,
+    ChangedFiles, GateInForce, GateStatus, ProposalSnapshot, Snapshot, ToldBlockers, TreeInQuestion,
 };
+use crate::daemon::base::configuration::Configuration;
 use crate::daemon::deliveries::envelope::note_head;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::owners::{Base, Decisions};
@@ -74,7 +75,9 @@ impl Decisions {
         }
         let seen = world.seq;
         let judged = match base.sign_off() {
-            SignOffMode::Auto => base.judge(&pending, tree.as_ref(), changed),
+            SignOffMode::Auto => {
+                judge(world, &base.configuration, &pending, tree.as_ref(), changed)
+            }
             SignOffMode::Manual => {
                 Err(vec!["the operator switched to mode manual meanwhile".to_owned()].into())
             }
@@ -110,54 +113,6 @@ impl Base {
         self.read_tree(TreePurpose::SignOff { proposal });
     }
 
-    /// The runs that prove a proposal, or what stands in the way.
-    fn judge(
-        &self,
-        pending: &ProposalSnapshot,
-        tree: Option<&WorkTree>,
-        changed: Option<&ChangedFiles>,
-    ) -> Result<Vec<EntryId>, ToldBlockers> {
-        let world = self.recorder.world();
-        let proposed = pending.proposal.tree.as_ref();
-        if tree.is_none() || WorkTree::pin(tree) != WorkTree::pin(proposed) {
-            return Err(
-                vec!["the work tree is not the one that was proposed any more".to_owned()].into(),
-            );
-        }
-        let on = question(pending, tree, changed);
-        let gates = self.configuration.told_gates();
-        let mut why = world.told_blockers(&pending.proposal.handles);
-        why.extend(world.gate_blockers(&gates, &on));
-        let mut runs = Vec::new();
-        let required = gates.iter().filter(|gate| gate.required);
-        for gate in required.filter(|gate| world.is_needed(gate, &on)) {
-            let Some(latest) = world.gates.get(&gate.name) else {
-                continue;
-            };
-            let is_green = world.gate_status(gate, &on) == GateStatus::Green;
-            if is_green && latest.flaky {
-                let name = &gate.name;
-                why.extend([format!(
-                    "required gate {name} is FLAKY: it was red on this tree before"
-                )]);
-            } else if let Some(files) = latest.run.rewritten.as_ref().filter(|_| is_green) {
-                let (name, files) = (&gate.name, files.in_words());
-                why.extend([format!(
-                    "{files} changed while required gate {name} ran and came back: nobody knows \
-                     what it saw"
-                )]);
-            } else if is_green && latest.seq > pending.seq {
-                runs.push(latest.id.clone());
-            } else if is_green {
-                why.extend([format!("required gate {} was not run again", gate.name)]);
-            }
-        }
-        if why.is_empty() && runs.is_empty() {
-            why.extend(["no required gate is in force".to_owned()]);
-        }
-        if why.is_empty() { Ok(runs) } else { Err(why) }
-    }
-
     /// The agent hears it, so that it can go on; the proposal waits for the operator.
     fn tell_not_signed_off(&mut self, pending: &ProposalSnapshot, why: ToldBlockers) {
         let Some(agent) = pending.by.agent() else {
@@ -186,6 +141,54 @@ impl Base {
         note_head(&self.commit, &mut entry);
         self.append_messages(vec![entry]);
     }
+}
+
+/// The runs that prove a proposal, or what stands in the way.
+fn judge(
+    world: &Snapshot,
+    configuration: &Configuration,
+    pending: &ProposalSnapshot,
+    tree: Option<&WorkTree>,
+    changed: Option<&ChangedFiles>,
+) -> Result<Vec<EntryId>, ToldBlockers> {
+    let proposed = pending.proposal.tree.as_ref();
+    if tree.is_none() || WorkTree::pin(tree) != WorkTree::pin(proposed) {
+        return Err(
+            vec!["the work tree is not the one that was proposed any more".to_owned()].into(),
+        );
+    }
+    let on = question(pending, tree, changed);
+    let gates = configuration.told_gates();
+    let mut why = world.told_blockers(&pending.proposal.handles);
+    why.extend(world.gate_blockers(&gates, &on));
+    let mut runs = Vec::new();
+    let required = gates.iter().filter(|gate| gate.required);
+    for gate in required.filter(|gate| world.is_needed(gate, &on)) {
+        let Some(latest) = world.gates.get(&gate.name) else {
+            continue;
+        };
+        let is_green = world.gate_status(gate, &on) == GateStatus::Green;
+        if is_green && latest.flaky {
+            let name = &gate.name;
+            why.extend([format!(
+                "required gate {name} is FLAKY: it was red on this tree before"
+            )]);
+        } else if let Some(files) = latest.run.rewritten.as_ref().filter(|_| is_green) {
+            let (name, files) = (&gate.name, files.in_words());
+            why.extend([format!(
+                "{files} changed while required gate {name} ran and came back: nobody knows \
+                 what it saw"
+            )]);
+        } else if is_green && latest.seq > pending.seq {
+            runs.push(latest.id.clone());
+        } else if is_green {
+            why.extend([format!("required gate {} was not run again", gate.name)]);
+        }
+    }
+    if why.is_empty() && runs.is_empty() {
+        why.extend(["no required gate is in force".to_owned()]);
+    }
+    if why.is_empty() { Ok(runs) } else { Err(why) }
 }
 
 fn question<'a>(

@@ -1,10 +1,10 @@
-//! Tasks that can travel, for reading: made from the record, or as they are kept, and held against
-//! the work tree. All of it beside the loop: git is asked.
+//! Capsules for reading: made from the record, or as they were kept, and compared with the work
+//! tree. All of it runs beside the loop, because it runs git.
 //!
-//! A kept file lies where an agent can write. Of a task that this record knows it is taken only where
-//! the record tells its digest, since the close of one that is closed. Of any other task the file is
-//! all there is: a session of the project may tell its digest, which may take as long as reading that
-//! does; else nobody vouches for it.
+//! A kept file lies where an agent can write. If the record knows its task, the file is accepted
+//! only if the record names its digest (for a closed task, since the close). For any other task the
+//! file is all there is: a session of the project may name its digest, though finding it may take
+//! as long as reading that session; otherwise nobody vouches for it.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! A session ends: what it leaves is read beside the loop, and then, if it still can, it ends.
+//! A session ends: what it leaves is read beside the loop; then it ends, if it still can.
 
 use std::sync::Arc;
 

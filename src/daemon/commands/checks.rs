@@ -5,7 +5,7 @@ use std::io;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::MARKER_CHARS_MAX;
 use crate::core::entry::{EntryKind, NoteKind};
-use crate::core::id::{EntryId, Seq};
+use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::base::recorder::Recorder;
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, TEXT_CHARS_MAX};
 
@@ -46,6 +46,40 @@ pub(in crate::daemon) fn check_handles<T>(
         ));
     }
     Ok(())
+}
+
+/// Refuses a note that would close a handoff of others: what names an open one closes it. What a
+/// pair's Claude was given, that pair's may close. What a Claude sent does not say of which pair it
+/// is itself, so that any may close it; there is one Codex for all.
+pub(super) fn check_may_close<T>(
+    recorder: &Recorder<T>,
+    by: &Party,
+    pair: &RuntimeSession,
+    handles: &[EntryId],
+) -> Result<(), Refusal> {
+    let open = &recorder.world().open_handoffs;
+    let others = handles
+        .iter()
+        .filter_map(|id| open.get(id))
+        .find(|handoff| {
+            let is_of_pair = handoff.runtime_session.as_ref().is_none_or(|of| of == pair);
+            let is_receiver = handoff.to.as_ref() == Some(by)
+                && (is_of_pair || *by == Party::Agent(Agent::Codex));
+            *by != Party::Human && handoff.from != *by && !is_receiver
+        });
+    let Some(handoff) = others else {
+        return Ok(());
+    };
+    let named = |party: &Party| match party {
+        Party::Human => "your operator".to_owned(),
+        party => party.title().to_owned(),
+    };
+    let (id, from) = (&handoff.id, named(&handoff.from));
+    let to = handoff.to.as_ref().map_or_else(String::new, named);
+    Err(Refusal::wrong_state(
+        format!("handoff {id} is of {from} to {to}, and what names it would close it"),
+        "nothing was recorded; leave the id out, and say in the text what it is about",
+    ))
 }
 
 fn is_asked<T>(recorder: &Recorder<T>, id: &EntryId) -> Result<bool, Refusal> {

@@ -1,5 +1,5 @@
-//! Clearing: the session ends, archived or deleted for good, and nothing that was open in it
-//! vanishes unsaid.
+//! Clearing: the session ends, and is archived or deleted for good. Everything that was open in it
+//! is closed explicitly.
 
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind, Fate, LifecycleEvent, TASK_ONLY, TaskStep, ToldDigest};

@@ -1,6 +1,6 @@
-//! Compaction: the session is sealed as it is, and a new file goes on with what is open in it and
-//! a digest of the rest. No line is rewritten; an entry that is carried keeps its id and says
-//! where it stood.
+//! Compaction: the session is sealed as it is, and a new file continues with what is open in it and
+//! a digest of the rest. No line is rewritten; an entry that is carried keeps its id and says where
+//! it stood.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -108,15 +108,17 @@ impl Base {
             };
             // Nobody was asked by it, and it must not stand in the way: its task has it.
             let task_only = task_only || is_never_delivered(world, &entry.id);
+            let unsettled = world.unsettled.get(&entry.id);
             let (past_for, held) = (world.past_for(&entry), world.held_of(&entry));
             let codex_pair = world.codex_pair_of(&entry);
             let past_answer = world.is_past_answer(&entry);
             entry.carried = Some(CarriedEntry {
                 session_id,
                 seq,
-                settled: entry.receiver().is_some() && !world.unsettled.contains_key(&entry.id),
+                settled: entry.receiver().is_some() && unsettled.is_none(),
                 answered: is_over(&entry, world),
                 unanswered: is_unanswered(&entry, world),
+                closed_by: unsettled.and_then(|message| message.closed_by()),
                 past_answer,
                 foreign,
                 task_only,

@@ -1,4 +1,4 @@
-//! `read_context`: the latest of the record and all open handoffs, as agents get it.
+//! `read_context`: the latest entries and all open handoffs, as agents get them.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::adapters::git::facts::git_facts;
 use crate::core::agent::Agent;
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
 use crate::core::entry::{Entry, EntryKind, ReloadCause};
-use crate::core::id::{RuntimeSession, Seq};
+use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::review::with_suggestions;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::agents::rules_reading::RulesReading;
@@ -189,19 +189,57 @@ pub(in crate::daemon) fn context(
     pair: Option<RuntimeSession>,
     params: &ReadContextParams,
 ) -> Result<ContextPage, Refusal> {
-    let now = now_ms();
     // A handoff that is named is read whosever it is.
     let pair = pair.filter(|_| params.handoff_id.is_none());
     let is_foreign = world.foreign_places();
-    let open_handoffs = world
+    let open_handoffs = open_handoffs(&world, pair.as_ref(), params.handoff_id.as_ref());
+    // While it is held, the loop has to copy it before it folds the next entry.
+    drop(world);
+    // Nothing before a handoff names it.
+    let first = match &params.handoff_id {
+        Some(id) => ledger.seq_of(id).map_err(|error| unreadable(&error))?,
+        None => None,
+    };
+    let LookedBack {
+        mut entries,
+        next,
+        unread_lines,
+        looked_at,
+    } = look_back(ledger, pair, params, first, &is_foreign)?;
+    // Who asks for a handoff has it at once, however far back it stands.
+    if let (Some(seq), true, None) = (first, next.is_some(), &params.cursor) {
+        let handoff = ledger.read(seq).map_err(|error| unreadable(&error))?;
+        entries.extend(handoff.map(|stored| rendered(&stored, params.view, is_foreign(seq))));
+    }
+    // What names one of a sealed session may stand here without it.
+    if let (Some(id), None, true) = (&params.handoff_id, first, entries.is_empty()) {
+        return Err(not_found(
+            &format!("handoff {} in this session", shortened(id.as_str())),
+            "leave the id out to see all that are open",
+        ));
+    }
+    entries.reverse();
+    Ok(ContextPage {
+        entries,
+        open_handoffs,
+        cursor: next.map(|seq| seq.to_string()),
+        unread_lines,
+        looked_at,
+    })
+}
+
+/// The open handoffs that a pair sees, or the one of this id.
+fn open_handoffs(
+    world: &Snapshot,
+    pair: Option<&RuntimeSession>,
+    id: Option<&EntryId>,
+) -> Vec<Value> {
+    let now = now_ms();
+    let is_foreign = world.foreign_places();
+    world
         .standing_handoffs()
-        .filter(|handoff| RuntimeSession::is_shown(pair.as_ref(), handoff.runtime_session.as_ref()))
-        .filter(|handoff| {
-            params
-                .handoff_id
-                .as_ref()
-                .is_none_or(|id| handoff.id == *id)
-        })
+        .filter(|handoff| RuntimeSession::is_shown(pair, handoff.runtime_session.as_ref()))
+        .filter(|handoff| id.is_none_or(|id| handoff.id == *id))
         .map(|handoff| {
             let mut shown = json!({
                 "id": handoff.id, "seq": handoff.seq, "from": handoff.from,
@@ -212,16 +250,30 @@ pub(in crate::daemon) fn context(
             mark(&mut shown, is_foreign(handoff.seq));
             shown
         })
-        .collect();
-    // While it is held, the loop has to copy it before it folds the next entry.
-    drop(world);
+        .collect()
+}
+
+/// What one call found on its way back through the ledger, newest first.
+struct LookedBack {
+    entries: Vec<Value>,
+    /// Where the next call goes on; none at the end.
+    next: Option<u64>,
+    unread_lines: u64,
+    /// See [`ContextPage::looked_at`].
+    looked_at: Option<(Seq, Seq)>,
+}
+
+/// Goes back through the ledger until the page is full, [`SCAN_MAX`] entries were looked at, or
+/// `first` was reached.
+fn look_back(
+    ledger: &Ledger,
+    pair: Option<RuntimeSession>,
+    params: &ReadContextParams,
+    first: Option<Seq>,
+    is_foreign: &impl Fn(Seq) -> bool,
+) -> Result<LookedBack, Refusal> {
     let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
     let mut from = check_cursor(params.cursor.as_deref())?;
-    // Nothing before a handoff names it.
-    let first = match &params.handoff_id {
-        Some(id) => ledger.seq_of(id).map_err(|error| unreadable(&error))?,
-        None => None,
-    };
     let of_pair = EntryFilter {
         runtime_session: pair,
         ..EntryFilter::default()
@@ -279,23 +331,9 @@ pub(in crate::daemon) fn context(
         }
         from = page.next;
     };
-    // Who asks for a handoff has it at once, however far back it stands.
-    if let (Some(seq), true, None) = (first, next.is_some(), &params.cursor) {
-        let handoff = ledger.read(seq).map_err(|error| unreadable(&error))?;
-        entries.extend(handoff.map(|stored| rendered(&stored, params.view, is_foreign(seq))));
-    }
-    // What names one of a sealed session may stand here without it.
-    if let (Some(id), None, true) = (&params.handoff_id, first, entries.is_empty()) {
-        return Err(not_found(
-            &format!("handoff {} in this session", shortened(id.as_str())),
-            "leave the id out to see all that are open",
-        ));
-    }
-    entries.reverse();
-    Ok(ContextPage {
+    Ok(LookedBack {
         entries,
-        open_handoffs,
-        cursor: next.map(|seq| seq.to_string()),
+        next,
         unread_lines,
         looked_at,
     })

@@ -1,4 +1,4 @@
-//! Claude's hooks: what it is doing, and bodies handed into the very turn that runs.
+//! Claude's hooks: they report what Claude does, and take message bodies into the running turn.
 
 use std::path::Path;
 
@@ -21,13 +21,13 @@ use crate::wire::control::{
     ToolBeginsParams, TurnFailure,
 };
 
-/// A hook that waits for its answer.
-struct AskedHook {
+/// The call of a hook, which waits for its answer.
+struct HookCall {
     conn: ConnId,
     reply: ReplySender,
 }
 
-impl AskedHook {
+impl HookCall {
     /// Answers. Whether somebody was there to take it.
     fn with(self, daemon: &mut Daemon, handed: HookReply) -> bool {
         daemon.base.clients.give_bodies(self.conn, &handed.ids);
@@ -69,16 +69,16 @@ impl Daemon {
             return answer(reply, Ok(Reply::Hook(HookReply::default())));
         }
         let pair = self.base.clients.pair(conn, None);
-        let asked = AskedHook { conn, reply };
+        let call = HookCall { conn, reply };
         if is_receivers_hook(
             &self.agents.claude,
             &self.base.clients,
             conn,
             params.claude_pid,
         ) {
-            self.receivers_hook(&pair, params, asked);
+            self.receivers_hook(&pair, params, call);
         } else {
-            asked.with_nothing();
+            call.with_nothing();
         }
     }
 
@@ -104,6 +104,7 @@ impl Daemon {
             self.agents
                 .claude
                 .tool_begins(&pair, redactor, &self.base.dirs.root, now_ms, params);
+            self.agents.watch_claudes_tools(&mut self.base, &pair);
             self.base.clients.status_changed();
         }
         answer(reply, Ok(Reply::Done));
@@ -116,26 +117,30 @@ impl Daemon {
         self.fetched(conn, params, reply);
     }
 
-    fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {
+    fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams, call: HookCall) {
         match &params.event {
             // It tells of a helper and not of Claude's turn.
             HookEvent::SubagentStop => {
                 self.agents.touched.helper(pair);
                 self.helper_tells(pair, params);
-                return asked.with_nothing();
+                return call.with_nothing();
             }
             // Neither do these, and Claude's messages are not for a helper.
             HookEvent::HelperToolUse | HookEvent::HelperAsks => {
                 self.agents.helper_touched(&self.base, pair, params);
+                // A tool that runs may be the one that waits for this helper.
+                if self.agents.claude.runs_tool(pair) {
+                    self.claude_hears(pair, ClaudeInput::GivesSign);
+                }
                 if !self.decisions.helper_goes_on(&self.base, pair, params) {
                     self.helper_tells(pair, params);
                 }
-                return asked.with_nothing();
+                return call.with_nothing();
             }
             HookEvent::InstructionsLoaded => {
                 let path = params.path.as_deref().unwrap_or_default();
                 self.agents.claude_read(&self.base, pair, path);
-                return asked.with_nothing();
+                return call.with_nothing();
             }
             // It comes behind what tells that the dialog is closed.
             HookEvent::PermissionRequest
@@ -146,24 +151,28 @@ impl Daemon {
                     params.asked_ago_ms,
                 ) =>
             {
-                return asked.with_nothing();
+                return call.with_nothing();
             }
             // So may this, which tells what Claude waits for.
             HookEvent::Notification if self.notifies_late(pair, params.asked_ago_ms) => {
-                return asked.with_nothing();
+                return call.with_nothing();
+            }
+            // And this, of a turn that is over: the one that runs reads what that was given.
+            HookEvent::StopFailure if self.fails_late(pair, params.asked_ago_ms) => {
+                return call.with_nothing();
             }
             _ => self.hears_of_turn(pair, params),
         }
         match &params.event {
-            HookEvent::UserPromptSubmit => return self.prompted(pair, params, asked),
+            HookEvent::UserPromptSubmit => return self.prompted(pair, params, call),
             HookEvent::PostToolUse => {
                 self.claude_hears(pair, ClaudeInput::ToolUsed);
-                let give = |daemon: &mut Self, handed| asked.with(daemon, handed);
+                let give = |daemon: &mut Self, handed| call.with(daemon, handed);
                 return self.context_for(pair, HookPoint::Tool, give);
             }
             // No message is carried here: what a failure says is the model's whole attention.
             HookEvent::PostToolUseFailure => self.claude_hears(pair, ClaudeInput::ToolUsed),
-            HookEvent::Stop if !params.stop_hook_active => return self.stopped(pair, asked),
+            HookEvent::Stop if !params.stop_hook_active => return self.stopped(pair, call),
             HookEvent::Stop => self.claude_hears(pair, ClaudeInput::Worked),
             // The hook runs beside the dialog, and says nothing about its answer.
             HookEvent::PermissionRequest => {
@@ -196,19 +205,19 @@ impl Daemon {
                 );
                 self.claude_hears(pair, ClaudeInput::Failed { limited, why });
             }
-            HookEvent::SessionStart => return self.converses(pair, params, asked),
+            HookEvent::SessionStart => return self.converses(pair, params, call),
             HookEvent::PostCompact => self.claude_hears(pair, ClaudeInput::CompactionOver),
             HookEvent::SessionEnd => self.claude_hears(pair, ClaudeInput::ConversationEnds),
             HookEvent::PreCompact => {
                 let at_ms = self.base.clock.now_ms();
                 self.claude_hears(pair, ClaudeInput::Compacts { at_ms });
                 let handed = HookReply::of_text(self.base.ids_to_keep(pair));
-                asked.with(self, handed);
+                call.with(self, handed);
                 return;
             }
             _ => {}
         }
-        asked.with_nothing();
+        call.with_nothing();
     }
 
     /// Whether Claude has gone on since a notification was sent that says what it waits for.
@@ -220,6 +229,14 @@ impl Daemon {
         };
         let about = self.agents.claude.asked_about(pair);
         ago_ms.is_some_and(went_on) || self.decisions.asks_late(&self.base, pair, about, ago_ms)
+    }
+
+    /// Whether Claude was prompted since a turn failed: it does not wait for the hook of a failure.
+    fn fails_late(&self, pair: &RuntimeSession, ago_ms: Option<u64>) -> bool {
+        ago_ms.is_some_and(|ago_ms| {
+            let since_ms = self.base.clock.ago(ago_ms);
+            self.agents.claude.prompted_since(pair, since_ms)
+        })
     }
 
     /// A helper of Claude's shows a dialog in Claude's terminal, or goes on.
@@ -246,6 +263,7 @@ impl Daemon {
         if self.agents.claude.turn_hears(pair, redactor, params) {
             self.base.clients.status_changed();
         }
+        self.agents.watch_claudes_tools(&mut self.base, pair);
         let now_ms = self.base.clock.now_ms();
         if meter_claude(
             &mut self.agents.contexts,
@@ -267,14 +285,14 @@ impl Daemon {
     }
 
     /// A prompt begins a turn.
-    fn prompted(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {
+    fn prompted(&mut self, pair: &RuntimeSession, params: &HookParams, call: HookCall) {
         if !params.from_monitor {
             let said = "a prompt was typed into Claude's terminal";
             self.base.person_spoke(Some(pair), said);
         }
         // A turn that ends at the limit would have them and do nothing with them.
         if self.agents.limits.is_active(Agent::Claude) {
-            asked.with_nothing();
+            call.with_nothing();
         } else {
             let more = self.agents.rides_along(&self.base, Agent::Claude, pair);
             let chars = more.as_ref().map_or(0, |more| more.text.chars().count());
@@ -284,10 +302,10 @@ impl Daemon {
                 .add(Agent::Claude, CostSort::Envelopes, chars, now_ms);
             let of = pair.clone();
             let give = move |daemon: &mut Self, handed: HookReply| {
-                if let Some(more) = more.as_ref().filter(|_| !asked.is_gone()) {
+                if let Some(more) = more.as_ref().filter(|_| !call.is_gone()) {
                     daemon.agents.reminders.said(Agent::Claude, &of, more);
                 }
-                asked.with(daemon, handed.followed_by(more.map(|more| more.text)))
+                call.with(daemon, handed.followed_by(more.map(|more| more.text)))
             };
             self.context_for(pair, HookPoint::Prompt, give);
         }
@@ -304,7 +322,7 @@ impl Daemon {
     }
 
     /// A conversation begins, or goes on.
-    fn converses(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {
+    fn converses(&mut self, pair: &RuntimeSession, params: &HookParams, call: HookCall) {
         let source = params.source();
         self.began_anew(pair, source.as_ref());
         let now_ms = self.base.clock.outside_ms();
@@ -320,7 +338,7 @@ impl Daemon {
             pair,
             source,
             move |daemon, text| {
-                if asked.is_gone() {
+                if call.is_gone() {
                     let why = "Claude's hook was over before the packet was ready".to_owned();
                     daemon.agents.settle_reload(
                         &mut daemon.base,
@@ -329,24 +347,26 @@ impl Daemon {
                         ReloadStep::NotGiven { why },
                     );
                 }
-                asked.with(daemon, HookReply::of_text(text));
+                call.with(daemon, HookReply::of_text(text));
             },
         );
     }
 
     /// The turn ends, unless it is prolonged by what has found no other way. Once: what a stop
     /// has prolonged is not prolonged again, or two machines would talk for ever.
-    fn stopped(&mut self, pair: &RuntimeSession, asked: AskedHook) {
+    fn stopped(&mut self, pair: &RuntimeSession, call: HookCall) {
         self.claude_hears(pair, ClaudeInput::CompactionOver);
         self.tell_ladder(pair, LadderInput::TurnStops);
-        let of = pair.clone();
+        let (of, since_ms) = (pair.clone(), self.base.clock.now_ms());
         self.context_for(pair, HookPoint::Stop, move |daemon, handed| {
-            if handed.additional_context.is_some() && !asked.is_gone() {
-                daemon.claude_hears(&of, ClaudeInput::Called);
-            } else {
+            let is_prolonged = handed.additional_context.is_some() && !call.is_gone();
+            if is_prolonged {
+                daemon.claude_hears(&of, ClaudeInput::Prolonged);
+            } else if !daemon.agents.claude.prompted_since(&of, since_ms) {
+                // Where the disk takes longer than the hook waits, the next turn may run by now.
                 daemon.claude_hears(&of, ClaudeInput::Worked);
             }
-            asked.with(daemon, handed)
+            call.with(daemon, handed)
         });
     }
 

@@ -1,4 +1,4 @@
-//! Reading the record, as on disk.
+//! Reading ledger entries, as they are on the disk.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Reading, fetching and acknowledging what waits for an agent.
+//! Reading, fetching and acknowledging the messages that wait for an agent.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,12 +1,13 @@
 //! One file per family of commands; [`Daemon::command`] only delegates. A command that needs a few
-//! owners is a free function over them: it reads, or says [what is to be recorded](to_record); one
-//! that goes on behind what it had recorded is a flow of the group that it is about, and one that
-//! changes several groups a flow of [`Daemon`].
+//! owners is a free function over them: it reads, or returns [what to record](to_record). A command
+//! that continues after its entries are recorded is a flow of the group that it is about; one that
+//! changes several groups is a flow of [`Daemon`].
 
 mod agent_action;
+mod answer_approval;
 mod answers;
-mod approve;
 mod ask_user;
+mod asked_gates;
 mod auto_sign_off;
 mod capsules;
 mod carrying;
@@ -16,6 +17,7 @@ mod compact;
 mod compact_context;
 pub(super) mod context;
 mod decide;
+mod gate_evidence;
 mod gates;
 mod hook;
 pub(super) mod ledger;
@@ -38,13 +40,16 @@ mod task;
 mod to_record;
 mod tree_read;
 mod trust;
+mod verdict;
 mod work_state;
 
 use std::sync::Arc;
 
+use self::asked_gates::{list_gates, stop_gates};
 use self::capsules::CapsuleInputs;
 use self::record::{append_artifact, append_note};
 use self::review::{change_review, read_finding, read_places};
+use self::task::{TaskWish, change_task};
 use self::to_record::ToRecord;
 use self::work_state::{forget_work, state_work};
 use super::attach::ConnId;
@@ -57,9 +62,9 @@ use crate::core::delivery::ClaudeInput;
 use crate::core::entry::Entry;
 use crate::daemon::agents::claude::tools;
 use crate::daemon::agents::registering::register_agent;
+use crate::daemon::base::disk_space::check_space;
 use crate::daemon::base::foreign::acknowledgement;
 use crate::daemon::base::settings::SettingsChange;
-use crate::daemon::base::space::check_space;
 use crate::daemon::decisions::signing::meet_key;
 use crate::daemon::deliveries::envelope::sender;
 use crate::daemon::sessions::carrying::EndingWish;
@@ -115,10 +120,10 @@ impl Daemon {
             return Err(not_its_own(role));
         }
         if role == Role::Claude && attachment.receiver {
-            // It calls a tool.
+            // It calls a tool, or a helper of it does, beside whatever dialog is open.
             tools::called(&self.base.clients, &mut self.agents.claude_processes, conn);
             let pair = self.base.clients.pair(conn, None);
-            self.claude_hears(&pair, ClaudeInput::Called);
+            self.claude_hears(&pair, ClaudeInput::GivesSign);
         }
         check_space(self.base.recorder.space(), command)?;
         Ok(role)
@@ -226,7 +231,10 @@ impl Daemon {
                 let rows = self.deliveries.queue_rows(base, &self.agents.claude);
                 answer(reply, Ok(Reply::Queue(rows)));
             }
-            Command::ListGates => answer(reply, Ok(self.decisions.list_gates(base))),
+            Command::ListGates => {
+                let (gates, world) = (&self.decisions.gates, base.recorder.world());
+                answer(reply, Ok(list_gates(gates, &base.configuration, world)));
+            }
             Command::Subscribe => {
                 base.clients.subscribe(conn);
                 answer(reply, Ok(Reply::Done));
@@ -257,12 +265,17 @@ impl Daemon {
             Command::ChangeTask(params) => {
                 // It is of the task that was the current one then.
                 self.agents.append_touched_so_far(base);
-                base.change_task(conn, params, reply);
+                let session = base.clients.pair(conn, params.runtime_session_id);
+                match change_task(&base.recorder, session, params.change) {
+                    Ok(TaskWish::Find(task, pair)) => base.read_sealed_task(task, pair, reply),
+                    Ok(TaskWish::Record(changed)) => base.append_wish(Ok(changed), reply),
+                    Err(refusal) => answer(reply, Err(refusal)),
+                }
             }
             Command::RunGates(params) => {
                 answer(reply, self.decisions.run_gates(base, &params));
             }
-            Command::StopGates => answer(reply, self.decisions.stop_gates()),
+            Command::StopGates => answer(reply, stop_gates(&mut self.decisions.gates)),
             Command::SignRelease(params) => self.decisions.sign_release(base, params, reply),
             Command::Clear(params) => self.end_session(EndingWish::Clear(params), reply),
             Command::Compact(params) => self.end_session(EndingWish::Compact(params), reply),

@@ -1,4 +1,4 @@
-//! For which pair a message is that names none.
+//! The pair that receives a message which names none.
 
 use std::collections::BTreeSet;
 use std::io;

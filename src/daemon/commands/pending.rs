@@ -1,4 +1,4 @@
-//! What waits for the operator: who may take it back, and why a proposal does not wait.
+//! What waits for the operator: who may withdraw it, and why a proposal does not wait.
 
 use super::checks::not_found;
 use crate::core::agent::Party;

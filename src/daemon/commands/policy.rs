@@ -1,5 +1,5 @@
-//! The operator changes a rule for the agents: whether that may be, how it is written, and what
-//! counts.
+//! The operator changes a rule for the agents: whether that is allowed, how it is written, and what
+//! is in force.
 
 use serde_json::Map;
 

@@ -1,8 +1,9 @@
-//! An agent says that its work is done.
+//! An agent proposes that its work is done.
 
 use super::checks::{check_handles, check_text};
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityProposal, TreeFound};
+use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{ChangedFiles, TreeInQuestion};
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Base;
@@ -59,46 +60,55 @@ impl Base {
                 }),
             );
         };
-        let proposal_id = entry.id.clone();
+        let id = entry.id.clone();
         self.recorder.append(
             vec![entry],
             Box::new(move |daemon, result| {
-                let recorded = result.is_ok().then(|| proposal_id.clone());
-                answer(
-                    reply,
-                    result
-                        .map(|stored| {
-                            let seq = stored[0].entry.seq;
-                            let world = daemon.base.recorder.world();
-                            let mut blockers = world.told_blockers(&proposal.handles);
-                            let gates = daemon.base.configuration.told_gates();
-                            let on = TreeInQuestion {
-                                tree: proposal.tree.as_ref(),
-                                is_unreadable,
-                                since: Some(seq),
-                                changed: changed.as_ref(),
-                            };
-                            blockers.extend(world.gate_blockers(&gates, &on));
-                            let gates = gates.iter().map(|gate| GateReport::of(gate, world));
-                            let replaced = world.replaced_by(&proposal_id);
-                            Reply::Proposed(Proposed {
-                                replaces: replaced.map(|earlier| earlier.id.clone()).collect(),
-                                proposal_id,
-                                seq,
-                                blockers_total: Some(blockers.total()),
-                                blockers: blockers.into_rows(),
-                                gates: gates.collect(),
-                            })
-                        })
-                        .map_err(Clone::clone),
-                );
-                if let Some(proposal) = recorded {
+                let is_recorded = result.is_ok();
+                let told = result.map_err(Clone::clone).map(|stored| {
+                    let seq = stored[0].entry.seq;
+                    let on = TreeInQuestion {
+                        tree: proposal.tree.as_ref(),
+                        is_unreadable,
+                        since: Some(seq),
+                        changed: changed.as_ref(),
+                    };
+                    Reply::Proposed(daemon.base.proposed(&id, seq, &proposal, &on))
+                });
+                answer(reply, told);
+                if is_recorded {
                     daemon
                         .decisions
-                        .begin_sign_off(&mut daemon.base, &proposal, changed.as_ref());
+                        .begin_sign_off(&mut daemon.base, &id, changed.as_ref());
                 }
             }),
         );
+    }
+
+    /// The answer to a proposal that was just recorded: what it replaces, and what blocks it.
+    fn proposed(
+        &self,
+        id: &EntryId,
+        seq: Seq,
+        proposal: &FinalityProposal,
+        on: &TreeInQuestion<'_>,
+    ) -> Proposed {
+        let world = self.recorder.world();
+        let gates = self.configuration.told_gates();
+        let mut blockers = world.told_blockers(&proposal.handles);
+        blockers.extend(world.gate_blockers(&gates, on));
+        let replaced = world.replaced_by(id);
+        Proposed {
+            proposal_id: id.clone(),
+            seq,
+            replaces: replaced.map(|earlier| earlier.id.clone()).collect(),
+            blockers_total: Some(blockers.total()),
+            blockers: blockers.into_rows(),
+            gates: gates
+                .iter()
+                .map(|gate| GateReport::of(gate, world))
+                .collect(),
+        }
     }
 }
 

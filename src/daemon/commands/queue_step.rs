@@ -1,4 +1,4 @@
-//! What the operator's change of one message in the queue comes to.
+//! The effect of one change by the operator on a queued message.
 
 use super::checks::not_found;
 use crate::core::agent::Agent;

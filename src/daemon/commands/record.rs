@@ -1,6 +1,6 @@
 //! Notes and artifacts.
 
-use super::checks::{check_handles, check_length, check_standing, check_text};
+use super::checks::{check_handles, check_length, check_may_close, check_standing, check_text};
 use super::pending::check_withdrawal;
 use super::review::claim_finding;
 use super::sender;
@@ -27,6 +27,8 @@ pub(super) fn append_note<T>(
     if params.kind == NoteKind::Blocker {
         let lift = "lift those that are over: a note of kind `done` names one";
         check_standing(&from, "blocker notes", world.open_blockers.len(), lift)?;
+    } else {
+        check_may_close(recorder, &from, &session, &params.handles)?;
     }
     check_withdrawal(world, deciding, approvals, &from, params.withdraws.as_ref())?;
     // Questions that wait are counted in `status`.

@@ -1,7 +1,9 @@
-//! A task of a sealed session is reopened: it is read beside the loop, and goes on if it still can.
+//! Reopens a task of a sealed session: the task is read beside the loop, and reopened if it still
+//! can be.
 
 use std::sync::Arc;
 
+use super::task::reopen_sealed;
 use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::Event;
@@ -40,9 +42,7 @@ impl Base {
         if self.operations.is_stopping() {
             return answer(reply, Err(self.operations.refusal()));
         }
-        match self.reopening(&id, &session, pair, read) {
-            Ok(entries) => self.append_task(id, entries, reply),
-            Err(refusal) => answer(reply, Err(refusal)),
-        }
+        let reopened = reopen_sealed(&self.recorder, id, &session, pair, read);
+        self.append_wish(reopened, reply);
     }
 }

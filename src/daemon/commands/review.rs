@@ -1,5 +1,5 @@
-//! What reviews say: the operator has it recorded, and says what becomes of it. What it says beside
-//! the file as it is now is read beside the loop: git is asked.
+//! Findings of reviews: the operator has them recorded, and decides what becomes of them. A finding
+//! is compared with the current file beside the loop, because that runs git.
 
 use std::path::PathBuf;
 use std::sync::Arc;

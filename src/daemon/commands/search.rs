@@ -1,5 +1,4 @@
-//! Search in the record. The loop only hands the question on: the answer comes from the searching
-//! thread.
+//! Search in the record. The loop only forwards the query; the search thread answers it.
 
 use std::sync::Arc;
 

@@ -226,7 +226,7 @@ impl Daemon {
                     return answer(reply, Ok(Reply::Sent(sent)));
                 }
                 daemon.deliveries.handoff_dedup.decided(&id, Ok(&sent));
-                track(&daemon.base.recorder, &mut daemon.deliveries.outbox, &id);
+                track(&daemon.base, &mut daemon.deliveries.outbox, &id);
                 if daemon.deliveries.outbox.backlog().is_kept_back(&id) {
                     sent.waits_for_human = Some(ANSWERED_FOR_LONG.to_owned());
                 }

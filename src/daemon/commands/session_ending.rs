@@ -1,10 +1,11 @@
-//! A session ends once what it leaves was read, if it still can.
+//! Ends a session once what it leaves has been read, if it still can end.
 
 use crate::daemon::base::under_way::WorkBeside;
-use crate::daemon::event::{DeletionAsked, DeletionDone, Event};
+use crate::daemon::event::{DeletionAsked, DeletionDone, DeletionWaiter, Event};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::sessions::carrying::{EndingWish, SessionEnding};
+use crate::daemon::sessions::deletion::Deletion;
 use crate::daemon::sessions::rollover::{being_written, ends_already};
 use crate::daemon::sessions::waiting_ending::WaitingEnding;
 use crate::wire::control::{Cleared, Reply};
@@ -12,6 +13,9 @@ use crate::wire::control::{Cleared, Reply};
 impl Daemon {
     /// The operator has the session end.
     pub(in crate::daemon) fn end_session(&mut self, wish: EndingWish, reply: ReplySender) {
+        if self.base.operations.has_failed_deletion() {
+            return self.delete_rest(wish, reply);
+        }
         if let Err(refusal) = self.may_end(wish.named()) {
             return answer(reply, Err(refusal));
         }
@@ -123,14 +127,54 @@ impl Daemon {
             Ok((cleared, None)) => return answer(reply, Ok(Reply::Cleared(cleared))),
             Err(refusal) => return answer(reply, Err(refusal)),
         };
+        self.delete_beside(deletion, DeletionWaiter::Answer(cleared, reply));
+    }
+
+    /// A fault of ours cut the deletion of the session before short: what is left of it goes first.
+    fn delete_rest(&mut self, wish: EndingWish, reply: ReplySender) {
+        let ready = self.once_written(WaitingEnding::Asked(wish, reply));
+        let Some(WaitingEnding::Asked(wish, reply)) = ready else {
+            return;
+        };
+        match self.deliveries.deletion_again(&mut self.base) {
+            Some(deletion) => self.delete_beside(deletion, DeletionWaiter::Ending(wish, reply)),
+            None => {
+                self.base.operations.deletion_over();
+                self.end_session(wish, reply);
+            }
+        }
+    }
+
+    /// The third step.
+    fn delete_beside(&self, deletion: Deletion, waited: DeletionWaiter) {
         self.base.beside(WorkBeside::Deletion, move |under_way| {
-            let left = deletion.carry_out();
-            let cleared = Cleared { left, ..cleared };
+            let (session, left) = deletion.carry_out();
             Event::DeletionDone(DeletionDone {
-                cleared,
-                reply,
+                session,
+                left,
+                waited,
                 under_way,
             })
         });
+    }
+
+    /// It is done.
+    pub(in crate::daemon) fn on_deletion_done(&mut self, done: DeletionDone) {
+        let DeletionDone {
+            session,
+            left,
+            waited,
+            under_way: _heard,
+        } = done;
+        self.base.deletion_is_done(&session, &left);
+        match waited {
+            DeletionWaiter::Answer(cleared, reply) => {
+                answer(reply, Ok(Reply::Cleared(Cleared { left, ..cleared })));
+            }
+            DeletionWaiter::Ending(_, reply) if self.base.operations.is_stopping() => {
+                answer(reply, Err(self.base.operations.refusal()));
+            }
+            DeletionWaiter::Ending(wish, reply) => self.end_session(wish, reply),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The settings are read, a change of them is recorded, and then it is written and counts.
+//! Changes of the settings: read, then recorded, then written and put into force.
 
 use tokio::sync::oneshot;
 
@@ -23,7 +23,6 @@ use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::wire::control::{PolicySet, Recorded, Refusal, Reply};
 
 impl Base {
-    /// Has the settings read for a change of them.
     pub(super) fn read_settings(&mut self, change: SettingsChange, reply: ReplySender) {
         let Some(user) = self.configuration.user().cloned() else {
             return answer(reply, Err(failed("this daemon has no configuration")));

@@ -1,4 +1,4 @@
-//! Our part of the person's status line in Claude: what the pair is at.
+//! Our part of the person's status line in Claude: what the pair is doing.
 
 use crate::core::agent::Agent;
 use crate::core::context_fill::ContextFill;

@@ -1,5 +1,5 @@
-//! [`ToRecord`]: what a command wants recorded, and what its caller hears of it. A command that ends
-//! so changes nothing by itself: it is a function over the owners that it reads.
+//! [`ToRecord`]: what a command wants recorded, and the reply to its caller. Such a command changes
+//! nothing itself: it is a function over the owners that it reads.
 
 use std::sync::Arc;
 

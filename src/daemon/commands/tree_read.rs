@@ -1,4 +1,4 @@
-//! The state of the work tree was read for somebody.
+//! What follows once the state of the work tree has been read.
 
 use crate::core::entry::TreeFound;
 use crate::core::snapshot::ChangedFiles;

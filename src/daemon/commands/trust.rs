@@ -1,5 +1,5 @@
-//! The operator trusts what `config.json` says now: whether that may be, what is recorded of it, and
-//! how it is kept.
+//! The operator trusts the current `config.json`: whether that is allowed, what is recorded of it,
+//! and how it is kept.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! The operator's word on what the agents are at: it is so, or it is to be forgotten.
+//! The operator confirms what an agent's stated work is, or has it forgotten.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! [`HelloAdmission`]: what a connection has shown, and as which role it may say hello.
+//! [`HelloAdmission`]: what a connection has shown, and the role in which it may say hello.
 
 use crate::wire::control::{Refusal, RefusalCode, Role};
 

@@ -1,4 +1,5 @@
-//! [`ClientCalls`]: the calls of one client that are in work, who waits for each, and how many there may be.
+//! [`ClientCalls`]: the calls of one client that are in progress, who waits for each, and their
+//! limit.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,6 @@ const CALLS_MAX: usize = 64;
 /// How long calls in work may take when the connection is closed from our side.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
-/// The calls of one client.
 #[derive(Debug)]
 pub(super) struct ClientCalls {
     places: Arc<Semaphore>,

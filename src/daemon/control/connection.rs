@@ -1,7 +1,7 @@
 //! One WebSocket of the control protocol: `hello` first, then calls and notifications.
 //!
-//! A daemon that ends answers every call that it has read and closes with code 1012 behind the last
-//! answer. So a client knows of a call without an answer that it was not carried out.
+//! A daemon that ends answers every call that it has read and closes with code 1012 after the last
+//! answer. So a client knows that a call without an answer was not carried out.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;

@@ -1,4 +1,4 @@
-//! The routes of the control port. Knows nothing of MCP: the `/mcp` service is handed in.
+//! The routes of the control port. Knows nothing of MCP: the `/mcp` service is passed in.
 
 use std::future::Future;
 use std::io;

@@ -1,4 +1,4 @@
-//! [`Lobby`]: connections that have not shown who they are yet. They have little time and few
+//! [`Lobby`]: connections that have not shown who they are yet. They get little time and few
 //! places, so that silent ones take nothing from clients with a token.
 
 use std::collections::BTreeMap;

@@ -2,10 +2,10 @@
 //!
 //! - [`listener`]: the routes.
 //! - [`guard`]: `Host`, `Origin` and tokens, before anything else sees a request.
-//! - [`admission`]: what was shown, and as which role one may say hello with it.
+//! - [`admission`]: what was shown, and the role in which one may say hello with it.
 //! - [`lobby`]: connections that have not shown a token yet.
-//! - [`refusals`]: those that were refused, for the log.
-//! - [`client_calls`]: the calls of one client that are in work.
+//! - [`refusals`]: refused connections, for the log.
+//! - [`client_calls`]: the calls of one client that are in progress.
 //! - [`connection`]: one WebSocket, on the control port or on the operator's socket.
 
 pub mod admission;

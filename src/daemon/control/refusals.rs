@@ -1,5 +1,5 @@
-//! [`Refusals`]: connections that were refused, as one line of the log a minute. A thousand wrong
-//! tokens are one fault.
+//! [`Refusals`]: refused connections, as one log line a minute. A thousand wrong tokens are one
+//! fault.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

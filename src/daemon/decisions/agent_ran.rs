@@ -1,5 +1,5 @@
-//! [`Base::agent_ran`]: what an agent ran itself of the gates' commands is recorded as its claim, with
-//! the exit code that its program told.
+//! [`Base::agent_ran`]: when an agent itself runs a gate's command, that is recorded as its claim,
+//! with the exit code that its program reported.
 
 use std::path::Path;
 

@@ -1,9 +1,9 @@
-//! [`ApprovalTexts`]: the texts of what agents ask, read before the loop hears of it.
+//! [`ApprovalTexts`]: the texts of approval requests, read before the request reaches the loop.
 //!
-//! What a request for approval hides behind its masks is looked for in all of its text, which can be
-//! 200,000 characters: 2 ms for a plain command, 70 ms where each of its lines has a secret. So a long
-//! one is read where it comes from, and the loop is told first what was read. It is taken only for just
-//! that request, and only while the rules are those that it was read by; else the loop reads it itself.
+//! All of a request's text is searched for what the masks hide, up to 200,000 characters: 2 ms for
+//! a plain command, 70 ms where each line has a secret. So a long text is read where it comes from,
+//! and the loop gets the result first. The result is used only for exactly that request, and only
+//! while the rules are those it was read by; otherwise the loop reads the text itself.
 
 use std::collections::VecDeque;
 

@@ -1,42 +1,32 @@
-//! [`Approvals`]: where each request for approval that waits can be answered.
+//! [`Approvals`]: where each waiting request for approval can be answered.
 //!
-//! What waits stands in the record and its folded world; here is only what hangs on a connection
-//! of now.
+//! The requests themselves are in the record and in the world; this holds only what depends on a
+//! current connection.
+
+mod asked_request;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 
+use self::asked_request::AskedRequest;
+pub(in crate::daemon) use self::asked_request::{AnswerWay, WaitingHook};
 use crate::core::agent::Agent;
-use crate::core::entry::{ApprovalEnd, ApprovalRequest};
+use crate::core::entry::ApprovalRequest;
 use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::core::snapshot::{APPROVALS_OPEN_MAX, ApprovalSnapshot, Snapshot};
 use crate::daemon::attach::ConnId;
+use crate::daemon::decisions::how_over::HowOver;
 use crate::daemon::decisions::shown_over::ShownOver;
 use crate::daemon::reply::ReplySender;
 use crate::wire::control::Refusal;
 
-/// Requests that can be answered.
+/// What is known here of the requests, by the entries that ask.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Approvals {
-    /// Those of Codex's, by the request of its connection.
-    codex: BTreeMap<String, EntryId>,
-    /// Those of Claude's, with the hook that waits.
-    claude: BTreeMap<EntryId, AskingHook>,
-    /// Asked, and not in the folded world yet.
-    asked: BTreeMap<EntryId, AskedAs>,
-    /// Those of them that have ended meanwhile: nothing ends in the record that does not begin there.
-    ended_early: BTreeMap<EntryId, ApprovalEnd>,
-    /// The texts of those that this daemon was asked.
-    texts: BTreeMap<EntryId, TextDigest>,
-    /// An answer of the operator's is being recorded or sent, or was sent: which one.
-    answering: BTreeMap<EntryId, AnswerNumber>,
+    requests: BTreeMap<EntryId, AskedRequest>,
     /// How many answers have begun.
     begun: u64,
-    /// That an answer to it reached nobody is on its way to the record.
-    undelivered: BTreeSet<EntryId>,
-    /// Their end is on its way to the record.
-    ending: BTreeSet<EntryId>,
     /// There was no room when it was last looked for.
     is_full: bool,
     /// What Claude does not ask any more, also where a hook says so later.
@@ -106,24 +96,6 @@ pub(in crate::daemon) enum KnownRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnswerNumber(u64);
 
-/// A hook of Claude's that asked. Claude's own dialog is open beside it.
-#[derive(Debug)]
-pub(in crate::daemon) struct AskingHook {
-    pub conn: ConnId,
-    /// The pair of its Claude.
-    pub pair: RuntimeSession,
-    /// `None` once it was answered.
-    pub reply: Option<ReplySender>,
-    /// It was gone when it was answered.
-    pub has_missed: bool,
-    /// It was told to stop the turn.
-    pub stops: bool,
-    /// It is gone with that, and what it asked is over on the record.
-    pub is_told_over: bool,
-    /// Names the use of the tool that it asks about.
-    pub tool_use: Option<String>,
-}
-
 /// What Claude asked and goes on from.
 #[derive(Debug)]
 pub(in crate::daemon) struct GoneOn {
@@ -140,15 +112,13 @@ pub(in crate::daemon) struct LeftHook {
     pub id: EntryId,
     /// The pair of its Claude.
     pub pair: RuntimeSession,
-    /// It left without an answer.
-    pub is_unanswered: bool,
-    /// There was one, which found it gone.
-    pub has_missed: bool,
+    /// It was told to stop the turn; else no answer reached it.
+    pub is_stopped: bool,
 }
 
 impl Approvals {
-    /// The request of this name, if it waits already. One whose end is on its way to the record does
-    /// not. Of one that an earlier daemon was asked the name alone is known.
+    /// The request of this name, if it waits already; not one whose end is being recorded. Of one that
+    /// an earlier daemon was asked only the name is known.
     pub(in crate::daemon) fn known(
         &self,
         world: &Snapshot,
@@ -156,12 +126,13 @@ impl Approvals {
     ) -> Option<KnownRequest> {
         let open = world.open_approvals.values();
         let open = open.filter(|it| it.agent == asked.agent && it.request.key == asked.key);
-        let open = open.map(|it| &it.id);
-        let coming = self.asked.iter();
+        let is_ending = |id: &EntryId| self.requests.get(id).is_some_and(AskedRequest::is_ending);
+        let open = open.map(|it| &it.id).filter(|id| !is_ending(id));
+        let coming = self.coming();
         let coming = coming.filter(|(_, it)| it.agent == asked.agent && it.key == asked.key);
-        let named = open.chain(coming.map(|(id, _)| id));
-        let named: Vec<&EntryId> = named.filter(|id| !self.ending.contains(*id)).collect();
-        let is_same = |id: &EntryId| self.texts.get(id).is_none_or(|text| *text == asked.text);
+        let named: Vec<&EntryId> = open.chain(coming.map(|(id, _)| id)).collect();
+        let request = |id: &EntryId| self.requests.get(id);
+        let is_same = |id: &EntryId| request(id).is_none_or(|it| it.may_ask(&asked.text));
         // An earlier one may have ended, and wait for its own place in the record.
         let same = named.iter().copied().find(|id| is_same(id));
         match (same, named.first()) {
@@ -171,21 +142,21 @@ impl Approvals {
         }
     }
 
-    /// Nobody waits for an answer to this request any more: its agent asks for something else.
-    pub(in crate::daemon) fn forget(&mut self, id: &EntryId) {
-        self.codex.retain(|_, waiting| waiting != id);
-        self.claude.remove(id);
+    /// What is on its way to the record.
+    fn coming(&self) -> impl Iterator<Item = (&EntryId, &AskedAs)> {
+        let requests = self.requests.iter();
+        requests.filter_map(|(id, it)| Some((id, it.as_coming()?)))
     }
 
     /// How many requests are on their way to the record.
     pub(in crate::daemon) fn on_their_way(&self) -> usize {
-        self.asked.len()
+        self.coming().count()
     }
 
     /// How many of Codex's are in the record or on their way to it.
     pub(in crate::daemon) fn of_codex(&self, world: &Snapshot) -> usize {
         let open = &world.open_approvals;
-        let coming = self.asked.iter();
+        let coming = self.coming();
         let coming = coming.filter(|(id, it)| it.agent == Agent::Codex && !open.contains_key(*id));
         recorded_of_codex(world).count() + coming.count()
     }
@@ -194,9 +165,9 @@ impl Approvals {
     /// where its agent asks, which the log says once.
     pub(in crate::daemon) fn has_room(&mut self, world: &Snapshot) -> bool {
         let open = &world.open_approvals;
-        self.texts
-            .retain(|id, _| open.contains_key(id) || self.asked.contains_key(id));
-        let coming = self.asked.keys().filter(|id| !open.contains_key(*id));
+        self.requests
+            .retain(|id, it| open.contains_key(id) || !it.is_at_rest());
+        let coming = self.coming().filter(|(id, _)| !open.contains_key(*id));
         let is_full = open.len() + coming.count() >= APPROVALS_OPEN_MAX;
         if is_full && !self.is_full {
             tracing::warn!(
@@ -209,53 +180,58 @@ impl Approvals {
     }
 
     /// A new request is on its way to the record.
-    pub(in crate::daemon) fn asked(&mut self, asked: AskedAs, id: EntryId) {
-        self.texts.insert(id.clone(), asked.text);
-        self.asked.insert(id, asked);
+    pub(in crate::daemon) fn comes(&mut self, asked: AskedAs, id: EntryId) {
+        self.requests.insert(id, AskedRequest::coming(asked));
     }
 
     /// It is in the record. If it has ended meanwhile, how: that is to be recorded behind it.
-    pub(in crate::daemon) fn recorded(&mut self, id: &EntryId) -> Option<ApprovalEnd> {
-        self.asked.remove(id)?;
-        self.ended_early.remove(id)
+    pub(in crate::daemon) fn recorded(&mut self, id: &EntryId) -> Option<HowOver> {
+        self.requests.get_mut(id)?.recorded()
     }
 
     /// It could not be recorded, so that nobody can be asked about it: nothing of it is left. The
     /// way to the hook that waits.
     pub(in crate::daemon) fn not_recorded(&mut self, id: &EntryId) -> Option<ReplySender> {
-        self.asked.remove(id)?;
-        self.ended_early.remove(id);
-        self.codex.retain(|_, waiting| waiting != id);
-        self.claude.remove(id)?.reply
+        self.requests.remove(id)?.hook_mut()?.take_reply(false)
     }
 
-    /// Codex can be answered under this number of its connection.
-    pub(in crate::daemon) fn codex_waits(&mut self, request_id: String, id: EntryId) {
-        // Under one number only: it was asked again on another connection.
-        self.codex.retain(|_, waiting| *waiting != id);
-        self.ended_early.remove(&id);
-        self.codex.insert(request_id, id);
+    /// Its agent waits for an answer, here and nowhere else: asked again it is on another connection.
+    pub(in crate::daemon) fn waits(&mut self, id: EntryId, way: AnswerWay) {
+        if let AnswerWay::Codex(request_id) = &way {
+            // Another connection may have given this number to another request.
+            self.codex_resolved(request_id);
+        }
+        self.requests.entry(id).or_default().waits(way);
     }
 
-    /// Codex was answered, by whomever.
+    /// Nobody waits for an answer to this request any more.
+    pub(in crate::daemon) fn waits_no_more(&mut self, id: &EntryId) {
+        if let Some(request) = self.requests.get_mut(id) {
+            request.waits_no_more();
+        }
+    }
+
+    /// Codex was answered under this number, by whomever.
     pub(in crate::daemon) fn codex_resolved(&mut self, request_id: &str) -> Option<EntryId> {
-        self.codex.remove(request_id)
+        let mut requests = self.requests.iter_mut();
+        let (id, request) = requests.find(|(_, it)| it.codex_request() == Some(request_id))?;
+        request.waits_no_more();
+        Some(id.clone())
     }
 
     /// The number under which Codex can be answered.
     pub(in crate::daemon) fn codex_request(&self, id: &EntryId) -> Option<&str> {
-        let mut waiting = self.codex.iter();
-        waiting.find_map(|(request, waiting)| (waiting == id).then_some(request.as_str()))
+        self.requests.get(id)?.codex_request()
     }
 
     /// This waits at Codex no more: all of it that did.
-    pub(in crate::daemon) fn forget_codex(
+    pub(in crate::daemon) fn over_at_codex(
         &mut self,
         world: &Snapshot,
         over: OverAtCodex<'_>,
     ) -> BTreeSet<EntryId> {
-        let coming = self.codex.values();
-        let coming = coming.filter_map(|id| Some((id, self.asked.get(id)?)));
+        let coming = self.coming();
+        let coming = coming.filter(|(id, _)| self.codex_request(id).is_some());
         let coming = coming.map(|(id, it)| (id, it.thread_id.as_ref(), it.turn_id.as_ref()));
         let open = recorded_of_codex(world).map(|it| {
             let request = &it.request;
@@ -264,38 +240,41 @@ impl Approvals {
         let ended = coming.chain(open);
         let ended = ended.filter(|(_, thread, turn)| over.has(*thread, *turn));
         let ended: BTreeSet<EntryId> = ended.map(|(id, ..)| id.clone()).collect();
-        self.codex.retain(|_, id| !ended.contains(id));
+        for id in &ended {
+            self.waits_no_more(id);
+        }
         ended
     }
 
-    /// Whether the end of a request is to be recorded now: not when it is on its way already, and
-    /// not before the request itself.
-    pub(in crate::daemon) fn end(&mut self, id: &EntryId, end: ApprovalEnd) -> bool {
-        self.answering.remove(id);
-        if self.asked.contains_key(id) {
-            self.ended_early.entry(id.clone()).or_insert(end);
-            return false;
+    /// A request is over. Whether that is to be recorded now: not when it is recorded already or about
+    /// to be, and not before the request itself.
+    pub(in crate::daemon) fn begin_end(&mut self, id: &EntryId, how: HowOver) -> bool {
+        self.requests.entry(id.clone()).or_default().begin_end(how)
+    }
+
+    /// Its end is in the record, or could not be recorded: given up for good it may be told another
+    /// time.
+    pub(in crate::daemon) fn end_is_told(&mut self, id: &EntryId, is_recorded: bool) {
+        let Some(request) = self.requests.get_mut(id) else {
+            return;
+        };
+        request.end_is_told(is_recorded);
+        if is_recorded && request.is_at_rest() {
+            self.requests.remove(id);
         }
-        self.ending.insert(id.clone())
     }
 
-    /// Its end is in the record, or could not be recorded.
-    pub(in crate::daemon) fn ended(&mut self, id: &EntryId) {
-        self.ending.remove(id);
-    }
-
-    /// This hook waits for the answer. One that waited before was a connection ago.
-    pub(in crate::daemon) fn claude_waits(&mut self, id: EntryId, hook: AskingHook) {
-        self.ended_early.remove(&id);
-        self.claude.insert(id, hook);
+    /// The hooks of Claude's that asked.
+    fn hooks(&self) -> impl Iterator<Item = &WaitingHook> {
+        self.requests.values().filter_map(AskedRequest::hook)
     }
 
     /// The hooks of a pair's Claude that wait for an answer.
     pub(in crate::daemon) fn asking(&self, pair: &RuntimeSession) -> impl Iterator<Item = ConnId> {
-        let waiting = self.claude.values().filter(|hook| hook.reply.is_some());
+        let waiting = self.hooks().filter(|hook| hook.waits());
         waiting
-            .filter(move |hook| hook.pair == *pair)
-            .map(|hook| hook.conn)
+            .filter(move |hook| hook.pair() == pair)
+            .map(WaitingHook::conn)
     }
 
     /// The way to the hook that waits, to be answered once. `stops`: with an end of the turn.
@@ -304,15 +283,15 @@ impl Approvals {
         id: &EntryId,
         stops: bool,
     ) -> Option<ReplySender> {
-        let hook = self.claude.get_mut(id)?;
-        hook.stops |= stops;
-        hook.reply.take()
+        let hook = self.requests.get_mut(id)?.hook_mut()?;
+        hook.take_reply(stops)
     }
 
-    /// The answer came when the hook was gone, of which nobody has told yet.
+    /// The answer came when the hook was gone.
     pub(in crate::daemon) fn answer_missed(&mut self, id: &EntryId) {
-        if let Some(hook) = self.claude.get_mut(id) {
-            hook.has_missed = true;
+        let request = self.requests.get_mut(id);
+        if let Some(hook) = request.and_then(AskedRequest::hook_mut) {
+            hook.missed_answer();
         }
     }
 
@@ -320,34 +299,29 @@ impl Approvals {
     /// dialog or the turn was stopped there; or told to stop the turn, behind which no hook runs that
     /// would tell the end.
     pub(in crate::daemon) fn hook_left(&mut self, conn: ConnId) -> Option<LeftHook> {
-        let is_unanswered = |hook: &AskingHook| hook.reply.is_some() || hook.has_missed;
-        let is_over = |hook: &AskingHook| is_unanswered(hook) || hook.stops;
-        let mut asking = self.claude.iter_mut();
-        let (id, hook) = asking.find(|(_, hook)| hook.conn == conn && is_over(hook))?;
-        let left = LeftHook {
-            id: id.clone(),
-            pair: hook.pair.clone(),
-            is_unanswered: is_unanswered(hook),
-            has_missed: hook.has_missed,
-        };
-        // Kept: where Claude had been answered in its own dialog its tool runs on, and says so.
-        hook.is_told_over = true;
-        if left.is_unanswered {
-            self.claude.remove(&left.id);
-        }
-        Some(left)
+        let mut requests = self.requests.iter_mut();
+        requests.find_map(|(id, request)| {
+            let hook = request.hook_mut().filter(|hook| hook.conn() == conn)?;
+            let is_stopped = hook.leaves()?;
+            let pair = hook.pair().clone();
+            if !is_stopped {
+                request.waits_no_more();
+            }
+            Some(LeftHook {
+                id: id.clone(),
+                pair,
+                is_stopped,
+            })
+        })
     }
 
     /// The pair whose Claude goes on with the answer of the operator's that this hook was given.
     pub(in crate::daemon) fn answered_by(&self, conn: ConnId) -> Option<&RuntimeSession> {
-        let has_it = |hook: &AskingHook| hook.reply.is_none() && !hook.has_missed && !hook.stops;
-        let mut hooks = self.claude.values();
-        let hook = hooks.find(|hook| hook.conn == conn && has_it(hook))?;
+        let mut hooks = self.hooks();
+        let hook = hooks.find(|hook| hook.conn() == conn && hook.is_answered())?;
         // Another dialog may be open beside it.
-        self.asking(&hook.pair)
-            .next()
-            .is_none()
-            .then_some(&hook.pair)
+        let mut asking = self.asking(hook.pair());
+        asking.next().is_none().then_some(hook.pair())
     }
 
     /// What the Claude of a pair asked and, as this hook of its shows, does not ask any more, and
@@ -360,20 +334,26 @@ impl Approvals {
         tool_use: Option<&str>,
         is_over: bool,
     ) -> Vec<GoneOn> {
-        let has_run =
-            |hook: &AskingHook| tool_use.is_some() && hook.tool_use.as_deref() == tool_use;
-        let is_ended = |hook: &AskingHook| {
-            hook.pair == *pair && (is_over || hook.reply.is_none() || has_run(hook))
-        };
-        let ended = self.claude.extract_if(.., |_, hook| is_ended(hook));
-        let gone_on = ended.map(|(id, hook)| GoneOn {
-            id,
-            is_its_use: has_run(&hook),
-            is_told_over: hook.is_told_over,
-        });
+        let mut gone_on = Vec::new();
+        for (id, request) in &mut self.requests {
+            let Some(hook) = request.hook().filter(|hook| hook.pair() == pair) else {
+                continue;
+            };
+            let is_its_use = hook.is_of_use(tool_use);
+            if !is_over && !is_its_use && hook.waits() {
+                continue;
+            }
+            let is_told_over = hook.has_left_stopped();
+            request.waits_no_more();
+            if !is_told_over || is_its_use {
+                gone_on.push(GoneOn {
+                    id: id.clone(),
+                    is_its_use,
+                    is_told_over,
+                });
+            }
+        }
         gone_on
-            .filter(|on| !on.is_told_over || on.is_its_use)
-            .collect()
     }
 
     /// What hooks of Claude's showed to be over.
@@ -393,8 +373,8 @@ impl Approvals {
 
     /// Whether somebody waits for the answer.
     pub(in crate::daemon) fn is_answerable(&self, id: &EntryId) -> bool {
-        let hook = self.claude.get(id);
-        self.codex_request(id).is_some() || hook.is_some_and(|hook| hook.reply.is_some())
+        let request = self.requests.get(id);
+        request.is_some_and(AskedRequest::is_answerable)
     }
 
     /// Begins an answer.
@@ -402,11 +382,15 @@ impl Approvals {
     /// # Errors
     ///
     /// As of [`Self::check`].
-    pub(in crate::daemon) fn begin(&mut self, id: &EntryId) -> Result<AnswerNumber, Refusal> {
+    pub(in crate::daemon) fn begin_answer(
+        &mut self,
+        id: &EntryId,
+    ) -> Result<AnswerNumber, Refusal> {
         self.check(id)?;
         self.begun += 1;
         let number = AnswerNumber(self.begun);
-        self.answering.insert(id.clone(), number);
+        let request = self.requests.entry(id.clone()).or_default();
+        request.set_answer(Some(number));
         Ok(number)
     }
 
@@ -414,7 +398,8 @@ impl Approvals {
     ///
     /// When an answer is on its way.
     pub(in crate::daemon) fn check(&self, id: &EntryId) -> Result<(), Refusal> {
-        if !self.answering.contains_key(id) {
+        let request = self.requests.get(id);
+        if request.and_then(AskedRequest::answer).is_none() {
             return Ok(());
         }
         Err(Refusal::in_flight(
@@ -430,28 +415,27 @@ impl Approvals {
         id: &EntryId,
         number: AnswerNumber,
     ) -> bool {
-        let is_it = self.answering.get(id) == Some(&number);
-        if is_it {
-            self.answering.remove(id);
-        }
-        is_it
+        let request = self.requests.get_mut(id);
+        let request = request.filter(|it| it.answer() == Some(number));
+        let Some(request) = request else {
+            return false;
+        };
+        request.set_answer(None);
+        true
     }
 
-    /// The request is asked again behind an answer that is on record: whatever was sent, it did not
-    /// arrive.
-    pub(in crate::daemon) fn forget_answer(&mut self, id: &EntryId) {
-        self.answering.remove(id);
-    }
-
-    /// Whether it is to be recorded now that an answer reached nobody: not when that is on its way
-    /// already, and not of a request that is over.
-    pub(in crate::daemon) fn tells_undelivered(&mut self, id: &EntryId) -> bool {
-        !self.ending.contains(id) && self.undelivered.insert(id.clone())
+    /// Whatever was sent reached nobody, and the request waits for another answer. Whether that is to
+    /// be recorded now: not when it is on its way already, and not of a request that is over.
+    pub(in crate::daemon) fn begin_undelivered(&mut self, id: &EntryId) -> bool {
+        let request = self.requests.entry(id.clone()).or_default();
+        request.begin_undelivered()
     }
 
     /// That is in the record, or could not be recorded.
     pub(in crate::daemon) fn undelivered_is_told(&mut self, id: &EntryId) {
-        self.undelivered.remove(id);
+        if let Some(request) = self.requests.get_mut(id) {
+            request.undelivered_is_told();
+        }
     }
 }
 

@@ -1,18 +1,17 @@
-//! A request for approval, of any agent: how it is recorded as asked, and how as over.
+//! A request for approval, of any agent: how its beginning and its end are recorded.
 
 use std::collections::BTreeMap;
 
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{
-    ApprovalEnd, ApprovalRequest, ApprovalStep, ChoiceEffect, Entry, EntryKind,
-};
+use crate::core::entry::{ApprovalEnd, ApprovalRequest, ApprovalStep, Entry, EntryKind};
 use crate::core::id::EntryId;
 use crate::core::policy::named_files;
-use crate::core::snapshot::ApprovalSnapshot;
+use crate::core::trace;
 use crate::daemon::agents::recent_writes::RECENT_MS;
 use crate::daemon::agents::recent_writes::RecentWrites;
 use crate::daemon::decisions::approval_texts::ApprovalText;
 use crate::daemon::decisions::approvals::{AnswerNumber, AskedAs, KnownRequest};
+use crate::daemon::decisions::how_over::HowOver;
 use crate::daemon::owners::continuation::Then;
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::reply::{ReplySender, answer};
@@ -47,7 +46,8 @@ impl Decisions {
         id: EntryId,
         reply: Option<ReplySender>,
     ) -> Then {
-        self.approvals.asked(asked, id.clone());
+        trace::approval(&id).in_scope(|| tracing::debug!(%agent, "asked"));
+        self.approvals.comes(asked, id.clone());
         Box::new(move |daemon, result| {
             let (decisions, base) = (&mut daemon.decisions, &mut daemon.base);
             decisions.asked_is_recorded(base, agent, id, result.is_ok());
@@ -61,8 +61,8 @@ impl Decisions {
     /// A request is in the record, or could not be recorded.
     fn asked_is_recorded(&mut self, base: &mut Base, agent: Agent, id: EntryId, is_recorded: bool) {
         if is_recorded {
-            if let Some(end) = self.approvals.recorded(&id) {
-                self.end_approval(base, id, agent, end);
+            if let Some(how) = self.approvals.recorded(&id) {
+                self.end_approval(base, id, agent, how);
             }
         } else if let Some(hook) = self.approvals.not_recorded(&id) {
             answer(hook, Ok(Reply::Approval(None)));
@@ -81,27 +81,10 @@ impl Decisions {
         match self.approvals.known(base.recorder.world(), asked)? {
             KnownRequest::Same(id) => Some(id),
             KnownRequest::Other(id) => {
-                self.approvals.forget(&id);
-                self.other_is_asked(base, id, agent);
+                self.approvals.waits_no_more(&id);
+                self.end_approval(base, id, agent, HowOver::Replaced);
                 None
             }
-        }
-    }
-
-    /// An agent asks about something else in the place of this request. Claude's hook does where the
-    /// plan has changed behind the card: the answer that it has it does not pass on.
-    fn other_is_asked(&mut self, base: &mut Base, id: EntryId, agent: Agent) {
-        let asked = base.recorder.world().open_approvals.get(&id);
-        let asked = asked.filter(|_| agent == Agent::Claude);
-        let Some(label) = asked.and_then(ApprovalSnapshot::given_label) else {
-            return self.end_approval(base, id, agent, ApprovalEnd::Lost);
-        };
-        let content = format!(
-            "what Claude asked has changed since then and is asked again; the operator's answer was not \
-             passed on, which was {label}"
-        );
-        if self.approvals.end(&id, ApprovalEnd::Lost) {
-            self.append_end(base, id, agent, ApprovalEnd::Lost, content);
         }
     }
 
@@ -134,10 +117,9 @@ impl Decisions {
             return;
         };
         let agent = asked.agent;
-        if !self.approvals.tells_undelivered(id) {
+        if !self.approvals.begin_undelivered(id) {
             return;
         }
-        self.approvals.forget_answer(id);
         let who = agent.title();
         let content = format!("the operator's answer did not reach {who}: it can be given again");
         let kind = ApprovalStep::Undelivered.of(id.clone(), agent);
@@ -154,97 +136,43 @@ impl Decisions {
         );
     }
 
-    /// A request is over: the operator's answer had its effect, the agent was answered in its own
-    /// terminal, or what it asked is gone.
+    /// A request is over.
     pub(in crate::daemon) fn end_approval(
         &mut self,
         base: &mut Base,
         id: EntryId,
         agent: Agent,
-        end: ApprovalEnd,
+        how: HowOver,
     ) {
-        self.end_approval_of(base, id, agent, end, false);
-    }
-
-    /// As [`Self::end_approval`]. `has_run`: what it asked about is done, so that no refusal of the
-    /// operator's was in time.
-    pub(in crate::daemon) fn end_approval_of(
-        &mut self,
-        base: &mut Base,
-        id: EntryId,
-        agent: Agent,
-        end: ApprovalEnd,
-        has_run: bool,
-    ) {
-        use ChoiceEffect::{Deny, DenyMore, Stop};
-        if !self.approvals.end(&id, end) {
-            return;
+        if self.approvals.begin_end(&id, how) {
+            let asked = base.recorder.world().open_approvals.get(&id);
+            let content = how.in_words(agent, asked);
+            record_end(base, id, agent, how.end(), content);
         }
-        let asked = base.recorder.world().open_approvals.get(&id);
-        let given = asked.and_then(|asked| Some((asked.given_label()?, asked.given_effect())));
-        let who = agent.title();
-        let content = match (end, given) {
-            (ApprovalEnd::Lost, _) => format!("what {who} asked is gone with it"),
-            (ApprovalEnd::Answered, Some((label, Some(Deny | DenyMore | Stop)))) if has_run => {
-                format!(
-                    "{who} was answered in its own terminal, and it was done: the operator's answer came \
-                 too late, which was {label}"
-                )
-            }
-            (ApprovalEnd::Answered, Some((label, Some(Stop)))) => {
-                format!("{who} was told to stop; the operator's answer was {label}")
-            }
-            (ApprovalEnd::Answered, Some((label, _))) => {
-                format!("{who} goes on; the operator's answer was {label}")
-            }
-            (ApprovalEnd::Answered, None) => format!("{who} was answered in its own terminal"),
-        };
-        self.append_end(base, id, agent, end, content);
     }
 
     /// What was told over by a stop of the operator's has run: that came too late.
-    pub(in crate::daemon) fn stop_came_too_late(&mut self, base: &mut Base, id: EntryId) {
+    pub(in crate::daemon) fn stop_came_too_late(base: &mut Base, id: EntryId) {
         let content = "Claude was answered in its own terminal, and it was done: the operator's stop \
                        came too late";
         let end = ApprovalEnd::Answered;
-        self.append_end(base, id, Agent::Claude, end, content.to_owned());
+        record_end(base, id, Agent::Claude, end, content.to_owned());
     }
+}
 
-    /// The time of Claude's hook is over without an answer of the operator's.
-    pub(in crate::daemon) fn hook_timed_out(&mut self, base: &mut Base, id: EntryId) {
-        let content = "nobody answered here in time; Claude's own dialog waits on";
-        if self.approvals.end(&id, ApprovalEnd::Lost) {
-            self.append_end(
-                base,
-                id,
-                Agent::Claude,
-                ApprovalEnd::Lost,
-                content.to_owned(),
-            );
-        }
-    }
-
-    fn append_end(
-        &self,
-        base: &mut Base,
-        id: EntryId,
-        agent: Agent,
-        end: ApprovalEnd,
-        content: String,
-    ) {
-        let kind = ApprovalStep::Ended(end).of(id.clone(), agent);
-        let entry = base
-            .recorder
-            .entry(Party::System, None, kind, content, None);
-        base.recorder.keep_then(
-            vec![entry],
-            Box::new(move |daemon, _| {
-                // Given up for good it may be told another time.
-                daemon.decisions.approvals.ended(&id);
-                daemon.base.clients.status_changed();
-            }),
-        );
-    }
+fn record_end(base: &mut Base, id: EntryId, agent: Agent, end: ApprovalEnd, content: String) {
+    let kind = ApprovalStep::Ended(end).of(id.clone(), agent);
+    let entry = base
+        .recorder
+        .entry(Party::System, None, kind, content, None);
+    base.recorder.keep_then(
+        vec![entry],
+        Box::new(move |daemon, result| {
+            let approvals = &mut daemon.decisions.approvals;
+            approvals.end_is_told(&id, result.is_ok());
+            daemon.base.clients.status_changed();
+        }),
+    );
 }
 
 impl Base {

@@ -1,6 +1,6 @@
 //! How the operator's decisions reach the agents: one message for each, recorded in one step with
-//! the decision. A crash that leaves the decision without them is mended at the next start, which
-//! the decision itself tells by whom it names.
+//! the decision. If a crash leaves a decision without its messages, the next start adds them: the
+//! decision itself names the receivers.
 
 use std::sync::Arc;
 
@@ -71,25 +71,25 @@ pub(in crate::daemon) fn track_told(
     daemon: &mut Daemon,
     recorded: Result<&[Arc<Stored>], &Refusal>,
 ) {
-    let outbox = &mut daemon.deliveries.outbox;
-    track_recorded(&daemon.base.recorder, outbox, recorded.unwrap_or_default());
+    let (base, outbox) = (&daemon.base, &mut daemon.deliveries.outbox);
+    track_recorded(base, outbox, recorded.unwrap_or_default());
 }
 
 /// Takes messages up that were just recorded, as far as they have to be delivered.
-pub(in crate::daemon) fn track_recorded<T>(
-    recorder: &Recorder<T>,
+pub(in crate::daemon) fn track_recorded(
+    base: &Base,
     outbox: &mut Outbox,
     recorded: &[Arc<Stored>],
 ) {
     for stored in recorded {
-        track(recorder, outbox, &stored.entry.id);
+        track(base, outbox, &stored.entry.id);
     }
 }
 
 /// As [`track_recorded`], of one entry.
-pub(in crate::daemon) fn track<T>(recorder: &Recorder<T>, outbox: &mut Outbox, id: &EntryId) {
-    if let Some(message) = recorder.world().unsettled.get(id) {
-        outbox.track(id.clone(), message);
+pub(in crate::daemon) fn track(base: &Base, outbox: &mut Outbox, id: &EntryId) {
+    if let Some(message) = base.recorder.world().unsettled.get(id) {
+        outbox.track(id.clone(), message, base.clock.now_ms());
     }
 }
 

@@ -1,5 +1,5 @@
-//! [`Gates`]: the run of gates that is under way, one gate after the other. At most one run at a
-//! time: two would disturb each other's work tree.
+//! [`Gates`]: the current run of gates, one gate after the other. At most one run at a time: two
+//! would disturb each other's work tree.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ const PROPOSALS_MAX: usize = 16;
 /// How much of one of them is shown, in characters.
 const LINE_CHARS: usize = 200;
 
-/// What runs, and how the last run ended.
+/// The current run of gates, and the result of the last one.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Gates {
     runs: u64,
@@ -29,12 +29,11 @@ pub(in crate::daemon) struct Gates {
     ended: Option<EndedRun>,
     /// The artifact of the last run that waits for the operator's signature.
     unsigned: Option<Entry>,
-    /// Proposals whose gates are to be run behind what runs now, oldest first, and what changed
-    /// for each.
+    /// Proposals whose gates run after the current run, oldest first, and what changed for each.
     proposals: VecDeque<(EntryId, Option<ChangedFiles>)>,
 }
 
-/// What became of a release gate's artifact.
+/// The outcome of a release gate's artifact.
 #[derive(Debug)]
 pub(in crate::daemon) enum ReleaseEnd {
     /// There is none.
@@ -47,11 +46,11 @@ pub(in crate::daemon) enum ReleaseEnd {
 #[derive(Debug)]
 struct Run {
     waiting: VecDeque<Gate>,
-    /// Those that have begun, by name.
+    /// The names of the gates that have begun.
     begun: Vec<String>,
     now: Option<Now>,
     is_release: bool,
-    /// The proposal that it is to prove by itself.
+    /// The proposal for which it runs without a command.
     proposal: Option<EntryId>,
     is_stopped: bool,
     why: Option<String>,
@@ -61,9 +60,8 @@ struct Run {
 #[derive(Debug)]
 struct Now {
     shown: GateRunning,
-    /// In which session it began.
     began_in: SessionId,
-    /// Dropped, it stops the gate as well.
+    /// Dropping it stops the gate as well.
     stop: Option<oneshot::Sender<()>>,
 }
 

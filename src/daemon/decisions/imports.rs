@@ -1,14 +1,14 @@
-//! [`Imports`]: whether findings of a review are on their way to the record.
+//! [`Imports`]: whether findings of a review are being recorded.
 
 use std::sync::Arc;
 
-/// What is on its way is not folded yet: another import could bring the same finding again.
+/// Allows one import at a time: findings that are not folded yet could be imported twice.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Imports {
     under_way: Arc<()>,
 }
 
-/// Findings that are being recorded, or were not recorded and nobody has been told yet.
+/// An import whose findings are being recorded, or could not be and whose caller is not told yet.
 #[derive(Debug)]
 pub(in crate::daemon) struct ImportUnderWay {
     _of: Arc<()>,

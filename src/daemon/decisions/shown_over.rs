@@ -1,7 +1,9 @@
-//! [`ShownOver`]: what Claude's hooks showed to be over, for a question that comes behind it.
+//! [`ShownOver`]: questions that Claude's hooks showed to be over, for a hook that asks one
+//! afterwards.
 //!
-//! A hook that asks is not ended by a yes in Claude's own dialog (`facts/claude-code.md` §10.1). Where
-//! it was slow, or its daemon has changed its process, it asks on when nobody can answer any more.
+//! A yes in Claude's own dialog does not end the hook that asks (`facts/claude-code.md` §10.1). If
+//! the hook was slow, or its daemon has changed its process, it still asks when nobody can answer
+//! any more.
 
 use std::collections::VecDeque;
 
@@ -10,7 +12,7 @@ use crate::core::id::RuntimeSession;
 /// The latest that are remembered, of all pairs. A hook looks for the next daemon for a minute at the most.
 const REMEMBERED_MAX: usize = 256;
 
-/// The latest of what the hooks of Claude showed.
+/// The latest ends that Claude's hooks have shown.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct ShownOver {
     shown: VecDeque<Shown>,
@@ -19,8 +21,7 @@ pub(in crate::daemon) struct ShownOver {
 #[derive(Debug)]
 struct Shown {
     pair: RuntimeSession,
-    /// The use of a tool that came to its end; a turn, with all that was asked in it, where there is
-    /// none.
+    /// The tool use that ended; `None`: a turn ended, with everything that was asked in it.
     tool_use: Option<String>,
     at_ms: i64,
 }

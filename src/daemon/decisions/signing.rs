@@ -1,4 +1,4 @@
-//! Switches signing on and off, and has it go on in the next session.
+//! Switches signing on and off, and continues it in the next session.
 
 use crate::core::agent::Party;
 use crate::core::alarm::{Alarm, AlarmSnapshot};
@@ -97,14 +97,14 @@ pub(in crate::daemon) fn signing_as_it_is<T>(recorder: &Recorder<T>) -> Option<E
     ))
 }
 
-/// What a start finds of the key that signs.
+/// What a start finds out about the signing key.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct SignerMet {
-    /// The record names it no more.
+    /// The record no longer names it.
     pub(in crate::daemon) lost: Option<Alarm>,
-    /// It signs from here on.
+    /// It signs from here on, as this entry says.
     pub(in crate::daemon) goes_on: Option<Entry>,
-    /// Why it could not be made known outside.
+    /// Why it could not be kept outside the project.
     pub(in crate::daemon) not_kept: Option<String>,
 }
 

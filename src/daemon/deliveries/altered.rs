@@ -1,6 +1,6 @@
-//! What somebody else changed under what waits to be delivered. A message is given from the line that
-//! was recorded: one whose line is edited in place while it waits is given to nobody. And of a queue
-//! in whose place an older copy was put nothing is sent again by itself.
+//! Changes by somebody else to what waits for delivery. A message is given from the line that was
+//! recorded: if that line is edited in place while the message waits, nobody gets it. And if the
+//! queue was replaced by an older copy, nothing of it is sent again automatically.
 
 use crate::core::agent::Party;
 use crate::core::alarm::Alarm;

@@ -1,10 +1,10 @@
-//! [`BlockedOnce`]: which messages came with a prompt that another hook blocked.
+//! [`BlockedOnce`]: messages that came with a prompt that another hook blocked.
 
 use crate::core::id::EntryId;
 use crate::daemon::base::bounded_map::BoundedMap;
 
-/// The messages that were given once more for that. A hook that blocks each prompt blocks them again:
-/// without end, if nobody counted.
+/// The messages that were given once more for that reason. A hook that blocks every prompt would
+/// block them again, without end if nobody counted.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct BlockedOnce {
     ids: BoundedMap<EntryId, ()>,

@@ -1,9 +1,9 @@
 //! [`Body`]: what a message is given from. [`BodyReads`]: the bodies that are read beside the loop.
 //!
 //! Most messages are given from memory: from their line, which was recorded just now. The disk is
-//! asked for what is older or longer than that, and for the commit of the work tree where a message
-//! comes late. A flow that finds that its message is not at hand has it read and begins again with
-//! what was read; what happened meanwhile counts then.
+//! read for older or longer ones, and for the commit of the work tree where a message comes late. A
+//! flow that finds that its message is not in memory has it read and starts over with the result;
+//! whatever happened in between is taken into account then.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -28,62 +28,62 @@ const READS_MAX: usize = 256;
 /// How many of them have a thread at once.
 const THREADS: usize = 4;
 
-/// What a message is given from.
+/// What the text of a message is made from.
 #[derive(Debug, Clone)]
 pub struct Body {
     /// Its line, as it was recorded.
     pub stored: Arc<Stored>,
-    /// Its text, where the line does not hold all of it.
+    /// Its text, if the line does not contain all of it.
     pub text: Option<String>,
-    /// The commit that the work tree stands on, where it was asked and could be told.
+    /// The commit that the work tree is on, if requested and known.
     pub commit: Option<String>,
 }
 
-/// Bodies that were read; of what cannot be given, nothing.
+/// Bodies that were read; `None` for a message that cannot be given.
 pub type ReadBodies = HashMap<EntryId, Option<Body>>;
 
-/// The disk has to be asked first.
+/// The body is not in memory: the disk has to be read first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::daemon) struct NotRead;
 
-/// A line that is not the recorded one.
+/// A line in the file that is not the recorded one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::daemon) struct AlteredLine;
 
-/// A body that is to be read.
+/// A request to read one body.
 #[derive(Debug)]
 pub(in crate::daemon) struct BodyOrder {
     pub(in crate::daemon) id: EntryId,
     pub(in crate::daemon) seq: Seq,
-    /// What its line has to give, where that is known.
+    /// The hash that its line must have, if known.
     pub(in crate::daemon) hash: Option<LineHash>,
-    /// Its line, where it is in memory.
+    /// Its line, if it is in memory.
     pub(in crate::daemon) recent: Option<Arc<Stored>>,
-    /// It says where the work tree stands.
+    /// The text names the commit of the work tree.
     pub(in crate::daemon) wants_commit: bool,
 }
 
-/// A text that should be there and is not.
+/// A text that should exist and does not.
 #[derive(Debug)]
 pub struct LostText {
     /// The entry whose text it is.
     pub entry: EntryId,
-    /// Why it cannot be had.
+    /// Why it cannot be read.
     pub error: BlobError,
 }
 
-/// Bodies were read for somebody.
+/// Bodies that were read for a waiting flow, as an event.
 #[derive(Debug)]
 pub struct BodiesRead {
-    /// The number under which somebody waits for them.
+    /// The number under which the flow waits for them.
     pub number: u64,
-    /// All that this one has now.
+    /// All bodies that the flow has now.
     pub bodies: ReadBodies,
     /// The messages whose line is not the recorded one.
     pub altered: Vec<EntryId>,
-    /// The texts that could not be had.
+    /// The texts that could not be read.
     pub lost: Vec<LostText>,
-    /// Until this is heard.
+    /// Kept until the loop has taken this event.
     pub under_way: UnderWay,
 }
 
@@ -175,12 +175,12 @@ fn whole_text(stored: &Stored, ledger: &Ledger) -> Option<Result<String, (String
     }))
 }
 
-/// The reads that are under way. `T` is how the loop goes on with what was read.
+/// The reads that are under way. `T` is the continuation with the bodies that were read.
 pub(in crate::daemon) struct BodyReads<T> {
     waiting: BTreeMap<u64, T>,
     next: u64,
     threads: Arc<Semaphore>,
-    /// Somebody who waits found no room, and was not refused.
+    /// A waiting call found no room, and was not refused.
     has_waiting: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Texts that leave once the rows which say so are on the disk, by whatever way an agent asked.
+//! Texts for an agent that asked, in whatever way: they leave once the rows that say so are on the
+//! disk.
 
 use crate::core::agent::Agent;
 use crate::core::delivery::ClaimedTexts;

@@ -1,4 +1,4 @@
-//! What the record is told of a message's way to its receiver.
+//! What is recorded of a message's way to its receiver.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{DeliveryState, DeliveryWay};

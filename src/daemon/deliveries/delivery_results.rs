@@ -1,4 +1,4 @@
-//! What becomes of messages once the record has it, or cannot have it.
+//! What becomes of messages once the record has an entry, or cannot take it.
 
 use std::sync::Arc;
 

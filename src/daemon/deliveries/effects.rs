@@ -1,4 +1,4 @@
-//! What the machines of delivery want done, done in their order.
+//! Carries out the effects of the delivery machines, in their order.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::DeliveryEffect;

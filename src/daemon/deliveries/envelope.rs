@@ -1,4 +1,4 @@
-//! The envelope in which each message is given, whichever way it goes.
+//! The envelope in which each message is given, on every way.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::BEGINNING_CHARS;

@@ -1,6 +1,6 @@
-//! Two agents that answer each other without their person: what goes beyond the limit waits until
-//! the person speaks. The count is the record's, see `core::snapshot::Exchange`; what waits is the
-//! backlog's.
+//! Two agents that answer each other without their person: messages beyond the limit wait until the
+//! person speaks. The record holds the count (`core::snapshot::Exchange`), the backlog the
+//! messages.
 
 use std::collections::BTreeMap;
 

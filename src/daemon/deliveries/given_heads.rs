@@ -4,7 +4,7 @@ use crate::core::id::EntryId;
 use crate::daemon::base::bounded_map::BoundedMap;
 use crate::wire::control::MailMessage;
 
-/// The first line of what was last given of each message.
+/// The first line of each message's text, as last given.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct GivenHeads {
     heads: BoundedMap<EntryId, String>,

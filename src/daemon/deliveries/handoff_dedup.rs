@@ -1,4 +1,4 @@
-//! [`HandoffDedup`]: a handoff that is asked for twice is one handoff.
+//! [`HandoffDedup`]: a handoff that is requested twice is one handoff.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{Admission, Admissions};
@@ -14,7 +14,7 @@ const SAME_FOR_MS: i64 = 5 * 60 * 1000;
 /// disk writes is refused.
 const DEDUP_MAX: usize = 64;
 
-/// What makes two handoffs the same.
+/// The part of a handoff by which two count as the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
     pub from: Party,
@@ -39,7 +39,7 @@ impl Ask {
 #[derive(Debug)]
 pub struct HandoffDedup {
     admissions: Admissions<Ask>,
-    /// Asked for while the first was being recorded: they hear what the first one hears.
+    /// Requests that arrived while the first was being recorded: they get the same answer.
     duplicates: Vec<(EntryId, ReplySender)>,
 }
 

@@ -1,9 +1,9 @@
-//! [`PageQuery`] and the page that answers it: as much of what waits for an agent as fits into one
-//! result of a tool, and the cursor to the rest.
+//! [`PageQuery`] and its page: as many of an agent's waiting messages as fit into one tool result,
+//! and the cursor to the rest.
 //!
-//! The daemon cuts the page, and not the bridge that shows it, so that exactly what leaves is
-//! claimed, proven and called a repeat later. An agent always gets the whole text: what does not
-//! fit into a page of its own is given in parts.
+//! The daemon cuts the page, not the bridge that shows it, so that exactly what leaves is claimed,
+//! proven and called a repeat later. An agent always gets the whole text: what does not fit into a
+//! page of its own is given in parts.
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, CutMessage, Delivery, LaterInput, MessageCursor, Shown};
@@ -36,17 +36,17 @@ const SEPARATOR_CHARS: usize = 16;
 /// its result Codex asks for with its next call, if it does.
 const CLAIM_MS: i64 = 20_000;
 
-/// Which messages somebody asks for.
+/// The messages that a caller asks for.
 #[derive(Debug, Clone)]
 pub(in crate::daemon) struct PageQuery<'a> {
     pub agent: Agent,
     pub runtime_session: &'a RuntimeSession,
     pub after: Option<&'a MessageCursor>,
     pub reply_to: Option<&'a EntryId>,
-    /// Where that stands, if it can be told: its answer stands behind it.
+    /// The position of that entry, if known: its answer comes after it.
     pub asked_at: Option<Seq>,
     pub limit: Option<u32>,
-    /// What the result holds besides messages, in characters of JSON.
+    /// The size of the result's other parts, in characters of JSON.
     pub reserved: usize,
 }
 

@@ -1,8 +1,8 @@
-//! Messages on their way to their receivers, by the owners of
-//! [`Deliveries`](super::owners::Deliveries) and their flows: from the row in `queue.db` and the body in
-//! the record to the proof that a message arrived.
+//! Messages on their way to their receivers: the owners of
+//! [`Deliveries`](super::owners::Deliveries) and their flows, from the row in `queue.db` and the
+//! body in the ledger to the proof that a message arrived.
 //!
-//! How a message reaches its agent is the agent's matter: `agents::codex` and `agents::claude`.
+//! How a message reaches a particular agent is in `agents::codex` and `agents::claude`.
 
 pub(in crate::daemon) mod altered;
 pub(in crate::daemon) mod blocked_once;

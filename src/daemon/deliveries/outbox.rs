@@ -1,9 +1,9 @@
-//! [`Outbox`]: every message that is not settled, with its row in `queue.db` once an attempt
-//! was made.
+//! [`Outbox`]: every message that is not settled, with its row in `queue.db` once an attempt was
+//! made.
 //!
-//! A message without a row was certainly never attempted: the row is durable before the first
-//! byte leaves. So the queue can be rebuilt from the ledger, and when `queue.db` is lost, what
-//! the ledger holds unproven becomes ambiguous instead of being sent again.
+//! A message without a row was certainly never attempted, because the row is durable before the
+//! first byte leaves. So the queue can be rebuilt from the ledger: if `queue.db` is lost, messages
+//! that the ledger does not prove become ambiguous instead of being sent again.
 
 mod beside_lanes;
 
@@ -32,23 +32,23 @@ pub use crate::core::delivery::LANE_MAX;
 /// How many rows of settled messages lie in the file before they are removed by themselves.
 const UNFORGOTTEN_MAX: usize = 64;
 
-/// Every message that is not settled.
+/// Every message that is not settled, with the writer of the rows.
 #[derive(Debug)]
 pub struct Outbox {
-    /// What the machines of delivery decide on.
+    /// The messages on which the delivery machines decide.
     backlog: Backlog,
     writer: QueueWriter,
-    /// The last write that was begun, and the last that was answered.
+    /// The last write that began, and the last that was answered.
     begun: u64,
     answered: u64,
     /// Rows of messages that are being recorded.
     ahead: RowsAhead,
-    /// Settled: their rows are removed before anything else is written, so that it costs no write
-    /// of its own. Until then a start finds them, and drops them because their messages are settled.
+    /// Settled messages: their rows are removed before the next write, so that this costs no write
+    /// of its own. A start that still finds a row drops it because its message is settled.
     unforgotten: Vec<EntryId>,
-    /// The log says that these wait, and none of them was taken since.
+    /// The log says that removals wait, and the writer has taken none since.
     is_wait_logged: bool,
-    /// How often two agents may answer each other alone.
+    /// How often two agents may answer each other without the operator.
     answers_max: Option<u32>,
     /// See [`Outbox::is_proven_at_last`].
     was_ambiguous: bool,
@@ -116,7 +116,7 @@ impl Outbox {
         Ok((Queue::open(dirs)?.bound_to(outside).0, true))
     }
 
-    /// What the machines of delivery decide on.
+    /// The messages on which the delivery machines decide.
     pub(in crate::daemon) fn backlog(&self) -> &Backlog {
         &self.backlog
     }
@@ -190,7 +190,7 @@ impl Outbox {
         message: &MessageSnapshot,
         now_ms: i64,
     ) {
-        self.track(id.clone(), message);
+        self.track(id.clone(), message, now_ms);
         self.backlog.apply(&id, DeliveryFact::Unknowable, now_ms);
     }
 
@@ -224,20 +224,24 @@ impl Outbox {
             let message = world.unsettled.get(id);
             message.is_some_and(|message| is_beyond(max, message))
         });
-        // The record does not say since when they wait now.
         let rows = gone.iter().filter_map(|id| self.get(id).cloned());
-        let rows: Vec<Delivery> = rows.collect();
+        self.keep_since_when(rows.collect());
+    }
+
+    /// The record does not say since when these wait now.
+    fn keep_since_when(&mut self, rows: Vec<Delivery>) {
         if !rows.is_empty()
             && let Err(error) = self.begin(rows)
         {
-            tracing::warn!(%error, "a start would let expire what was let go");
+            tracing::warn!(%error, "a start would let expire what has not waited for long");
         }
     }
 
     /// Takes a message in that was just recorded.
-    pub fn track(&mut self, id: EntryId, message: &MessageSnapshot) {
+    pub fn track(&mut self, id: EntryId, message: &MessageSnapshot, now_ms: i64) {
         self.ahead.recorded(&id);
-        self.backlog.insert(message.delivery(id.clone()));
+        let row = message.delivery_from(id.clone(), now_ms);
+        self.backlog.insert(row);
         if is_beyond(self.answers_max, message) {
             self.backlog.keep_back(&id);
         }
@@ -350,10 +354,12 @@ impl Outbox {
     }
 
     /// Takes a message in again that was settled and is to be sent once more.
-    pub fn track_again(&mut self, id: EntryId, message: &MessageSnapshot) {
+    pub fn track_again(&mut self, id: EntryId, message: &MessageSnapshot, now_ms: i64) {
         // Or a start would take the row of the attempt before for one of now.
         self.remove_now();
-        self.backlog.insert_again(message.delivery(id));
+        let row = message.delivery_from(id.clone(), now_ms);
+        self.backlog.insert_again(row);
+        self.keep_since_when(self.get(&id).cloned().into_iter().collect());
     }
 
     /// The message's row.

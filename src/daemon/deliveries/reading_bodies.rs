@@ -1,4 +1,4 @@
-//! Has bodies read that are not at hand; see [`crate::daemon::deliveries::bodies`].
+//! Has bodies read that are not in memory; see [`crate::daemon::deliveries::bodies`].
 
 use std::borrow::Cow;
 

@@ -1,10 +1,10 @@
-//! Messages whose turn ended early, and how they are sent again.
+//! Sends messages again whose turn ended early.
 
 use crate::adapters::claude::transcript::BlockedPrompt;
 use crate::core::agent::Agent;
 use crate::core::delivery::{ClaudeInput, DeliveryEffect, DeliveryState, LaterInput};
 use crate::core::entry::{DeliveryResult, Entry};
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::agents::claude_lane::ClaudeLane;
 use crate::daemon::event::ClaudeSpoke;
 use crate::daemon::owners::continuation::Then;
@@ -41,10 +41,14 @@ impl Daemon {
         let _ = self.perform(Agent::Claude, effects);
     }
 
-    /// What Claude said could not be read: its turns came to their end all the same.
-    pub(in crate::daemon) fn turns_were_not_read(&mut self) {
+    /// What Claude said could not be read. The turn that `ended` with it came to its end all the
+    /// same; a reading behind this one reads that too, and what the turn had waits for it.
+    pub(in crate::daemon) fn words_were_not_read(&mut self, ended: Option<RuntimeSession>) {
         self.agents.spoken.was_read();
-        let had = self.agents.spoken.ended().ends_are_lost();
+        let Some(pair) = ended else {
+            return;
+        };
+        let had = self.agents.spoken.ended().end_was_read(&pair);
         let effects = self.deliveries.outbox.were_read(&had);
         let _ = self.perform(Agent::Claude, effects);
     }
@@ -200,7 +204,9 @@ impl Deliveries {
                 if let Some(message) =
                     message.filter(|_| daemon.deliveries.outbox.get(&id).is_none())
                 {
-                    daemon.deliveries.outbox.track_again(id.clone(), &message);
+                    let now_ms = daemon.base.clock.now_ms();
+                    let outbox = &mut daemon.deliveries.outbox;
+                    outbox.track_again(id.clone(), &message, now_ms);
                 }
                 daemon.claudes_hear(&ClaudeInput::SentAgain { id: id.clone() });
                 daemon.result_is_durable(id, DeliveryResult::Requeued);

@@ -1,4 +1,4 @@
-//! How the loop waits for the rows of `queue.db`: they are written beside it, and a byte leaves
+//! How the loop waits for the rows of `queue.db`: they are written beside it, and a message leaves
 //! only after the rows before it are on the disk.
 
 use std::borrow::Cow;

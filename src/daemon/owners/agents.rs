@@ -19,8 +19,8 @@ use crate::daemon::agents::spoken_turns::SpokenTurns;
 use crate::daemon::agents::touched_files::TouchedFiles;
 use crate::daemon::base::work_queue::WorkQueue;
 
-/// What is known of the two agents, of each pair: whether they run, what they are at, what they were
-/// told and what they did. Their lanes are among it, which say what can be delivered.
+/// What is known of the two agents of each pair: whether they run, what they work on, what they
+/// were told and what they did. Their lanes belong to it, which decide what can be delivered.
 pub struct Agents {
     pub(in crate::daemon) claude: ClaudeLane,
     pub(in crate::daemon) claude_processes: ClaudeProcesses,

@@ -22,12 +22,12 @@ use crate::daemon::event::Event;
 use crate::store::dirs::ProjectDirs;
 use crate::store::publisher::Board;
 
-/// What any flow may need: the record, who is told, what is said to the operator, and the three ways
-/// in which a flow goes on behind itself (`recorder`, `later`, and work beside the loop). Also what
-/// follows from the record alone, and what does not change in a daemon's life.
+/// What any flow may need: the record, the clients, the notices for the operator, and the three
+/// ways in which a flow continues later (`recorder`, `later`, and work beside the loop). Also what
+/// derives from the record alone, and what never changes while a daemon runs.
 ///
-/// What one of the agents, a message or a decision is about does not belong in here: a method of it
-/// can change none of these.
+/// State of an agent, a message or a decision does not belong here: a method of this group can
+/// change none of these.
 pub struct Base {
     pub(in crate::daemon) dirs: ProjectDirs,
     pub(in crate::daemon) identity: Identity,

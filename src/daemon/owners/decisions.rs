@@ -6,8 +6,8 @@ use crate::daemon::decisions::gates::Gates;
 use crate::daemon::decisions::imports::Imports;
 use crate::daemon::decisions::pending_decisions::PendingDecisions;
 
-/// What is decided about the agents' work, by the operator, by gates or by a review, and is not in
-/// the record yet.
+/// Decisions about the agents' work, by the operator, by gates or by a review, that are not
+/// recorded yet.
 pub struct Decisions {
     pub(in crate::daemon) approvals: Approvals,
     pub(in crate::daemon) approval_texts: ApprovalTexts,

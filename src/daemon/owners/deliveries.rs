@@ -10,13 +10,13 @@ use crate::daemon::deliveries::handoff_dedup::HandoffDedup;
 use crate::daemon::deliveries::outbox::Outbox;
 use crate::wire::control::Refusal;
 
-/// What waits for rows of messages to be on the disk.
+/// Effects that wait for rows of messages to be on the disk.
 pub(in crate::daemon) type HeldByRows = HeldEffects<ThenStored, Refusal>;
 
-/// The messages that are on their way to an agent, whichever it is: their rows, what waits for these
-/// to be on the disk, their bodies, and how they were given.
+/// The messages on their way to any agent: their rows, the effects that wait for these to be on the
+/// disk, their bodies, and how they were given.
 ///
-/// Whether an agent can take one now is a matter of its lane, in [`Agents`](super::Agents).
+/// Whether an agent can take one now is decided by its lane, in [`Agents`](super::Agents).
 pub struct Deliveries {
     pub(in crate::daemon) outbox: Outbox,
     pub(in crate::daemon) held: HeldByRows,

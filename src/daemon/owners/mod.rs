@@ -1,9 +1,9 @@
-//! [`Daemon`]: the owners that the loop has, and nothing that they do.
+//! [`Daemon`]: the owners of the loop, without their behaviour.
 //!
-//! They stand in four groups, so that the compiler holds who may change what: a method of
-//! [`Base`] reaches nothing but the record, who is told, and work beside the loop; one of another
-//! group its own owners, and of the base what it is lent. Only what needs several groups is a method
-//! of [`Daemon`].
+//! They form four groups, so that the compiler enforces who may change what: a method of [`Base`]
+//! reaches only the record, the clients and work beside the loop; a method of another group reaches
+//! its own owners and the parts of the base that it borrows. Only what needs several groups is a
+//! method of [`Daemon`].
 
 mod agents;
 mod base;

@@ -1,8 +1,8 @@
-//! A project of ContextRelay 3 becomes ours: the first chained entry says so, and messages that
-//! Claude never fetched are carried over.
+//! Adopts a project of ContextRelay 3: the first chained entry says so, and messages that Claude
+//! never fetched are carried over.
 //!
-//! What that product wrote of its deliveries is no proof, so that nothing of it is sent again by
-//! itself: what its queue calls unread becomes *ambiguous* here, and the operator decides.
+//! What that product wrote about its deliveries proves nothing, so none of it is sent again
+//! automatically: what its queue calls unread becomes *ambiguous* here, and the operator decides.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,5 @@
-//! [`CarryingRead`]: what a session that ends leaves to the one that follows, read beside the loop
-//! before it ends. All of the record is read for a compaction; what is recorded meanwhile is in
-//! memory.
+//! [`CarryingRead`]: what an ending session leaves to the next one, read beside the loop before it
+//! ends. A compaction reads the whole ledger; what is recorded in the meantime is in memory.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +41,6 @@ impl EndingWish {
 pub struct SessionEnding {
     pub(in crate::daemon) wish: EndingWish,
     pub(in crate::daemon) session: SessionId,
-    /// What was read of it.
     pub(in crate::daemon) read: Result<CarryingRead, Refusal>,
     /// The answer.
     pub(in crate::daemon) reply: ReplySender,
@@ -50,7 +48,6 @@ pub struct SessionEnding {
     pub(in crate::daemon) under_way: UnderWay,
 }
 
-/// What was read.
 #[derive(Debug)]
 pub(in crate::daemon) struct CarryingRead {
     /// The last entry that was recorded then.

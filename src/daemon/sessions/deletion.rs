@@ -1,28 +1,29 @@
-//! [`Deletion`]: a session is deleted for good, in three steps of which the loop takes the second.
+//! [`Deletion`]: deletes a session for good, in three steps, the second of them on the loop.
 //!
 //! ```text
-//! 1 beside the loop   which long texts the other sessions speak of   reads all of their files
+//! 1 beside the loop   finds the long texts that other sessions refer to  reads all of their files
 //! 2 on the loop       the next session begins, and says what is deleted
-//! 3 beside the loop   the queue is scrubbed, the files go, the search index is thrown away
+//! 3 beside the loop   scrubs the queue, deletes the files, drops the search index
 //! ```
 //!
-//! What comes meanwhile is recorded as ever: before the second step it is part of what is deleted;
-//! behind it, what long texts the next session keeps do not go ([`TextSweep`]). A start that finds
-//! the session's own file, which goes last, finishes the third step; so that it knows of it no
-//! other session ends before that.
+//! Entries are recorded as usual in the meantime. Those before the second step are part of what is
+//! deleted; after it, long texts that the next session keeps are spared ([`TextSweep`]). A start
+//! that finds the session's own file, which is deleted last, finishes the third step; for that it
+//! has to know of the deletion, so no other session ends before the step is done. If a fault of ours
+//! cuts the step short, the next wish to end a session repeats it first.
 //!
 //! [`TextSweep`]: crate::store::text_sweep::TextSweep
 
 use std::sync::Arc;
 
 use crate::core::agent::Party;
-use crate::core::entry::ErrorCode;
+use crate::core::entry::{ErrorCode, Fate};
 use crate::core::id::SessionId;
 use crate::daemon::base::renderings::RenderLock;
 use crate::daemon::base::under_way::WorkBeside;
-use crate::daemon::event::{DeletionAsked, DeletionDone, Event};
+use crate::daemon::event::{DeletionAsked, Event};
 use crate::daemon::owners::{Base, Deliveries};
-use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::reply::ReplySender;
 use crate::daemon::stop::STEP;
 use crate::store::dirs::ProjectDirs;
 use crate::store::disk_space::DiskSpace;
@@ -31,13 +32,15 @@ use crate::store::ledger::CheckpointPause;
 use crate::store::queue::{QueueError, Scrubbing};
 use crate::store::search::SearchWaiter;
 use crate::store::work_folders::WorkFolders;
-use crate::wire::control::{ClearParams, Reply};
+use crate::wire::control::ClearParams;
 
 /// The third step, of a session that has ended.
 #[derive(Debug)]
 pub(in crate::daemon) struct Deletion {
     dirs: ProjectDirs,
-    texts: KeptTexts,
+    session: SessionId,
+    /// As the first step found them. `None`: they are found out in this one.
+    texts: Option<KeptTexts>,
     /// The session that goes on.
     keep: SessionId,
     space: Arc<DiskSpace>,
@@ -49,8 +52,9 @@ pub(in crate::daemon) struct Deletion {
 }
 
 impl Deletion {
-    /// Deletes everything; what is still there, and why. Blocks for as long as two disks may take.
-    pub(in crate::daemon) fn carry_out(self) -> Vec<String> {
+    /// Deletes everything of the session; what is still there, and why. Blocks for as long as two
+    /// disks may take.
+    pub(in crate::daemon) fn carry_out(self) -> (SessionId, Vec<String>) {
         let mut left = Vec::new();
         if let Err(error) = self.queue.and_then(|scrubbing| scrubbing.wait(STEP)) {
             left.push(error.to_string());
@@ -64,7 +68,9 @@ impl Deletion {
         {
             left.push("a checkpoint, which the disk does not take to its end".to_owned());
         }
-        let (old, texts) = (self.texts.session.clone(), self.texts);
+        let old = self.session;
+        let texts = self.texts;
+        let texts = texts.unwrap_or_else(|| texts_of_others(&self.dirs, &old));
         let erased = erase_knowing(&self.dirs, &old, &self.keep, texts, Some(&self.space));
         drop(self.checkpoints);
         let Erased {
@@ -79,7 +85,7 @@ impl Deletion {
         if !self.search.wait_for(1, STEP) {
             left.push("the search index: `ctxrelay ledger rebuild` throws it away".to_owned());
         }
-        left
+        (old, left)
     }
 }
 
@@ -98,42 +104,61 @@ impl Base {
         });
     }
 
-    /// The third step is done.
-    pub(in crate::daemon) fn on_deletion_done(&mut self, done: DeletionDone) {
-        let DeletionDone {
-            cleared,
-            reply,
-            under_way: _heard,
-        } = done;
+    fn third_step(
+        &mut self,
+        session: SessionId,
+        texts: Option<KeptTexts>,
+        queue: Result<Scrubbing, QueueError>,
+    ) -> Deletion {
+        self.operations.begin_deletion();
+        Deletion {
+            dirs: self.dirs.clone(),
+            session,
+            texts,
+            keep: self.recorder.session_id().clone(),
+            space: Arc::clone(self.recorder.space()),
+            checkpoints: self.recorder.pause_checkpoints(),
+            queue,
+            search: self.recorder.search().waiter(),
+            folders: WorkFolders::of(&self.dirs),
+            rendering: self.renderings.lock(),
+        }
+    }
+
+    /// The third step is done, and left this.
+    pub(in crate::daemon) fn deletion_is_done(&mut self, session: &SessionId, left: &[String]) {
         self.operations.deletion_over();
+        self.work_done(&WorkBeside::Deletion);
         // What was made of the new session may have gone with what was there of the old one.
         self.renderings.changed();
-        if !cleared.left.is_empty() {
-            let (old, left) = (&cleared.sealed, cleared.left.join("; "));
+        if !left.is_empty() {
+            let left = left.join("; ");
             self.recorder.keep(
                 Party::System,
                 ErrorCode::NotDeleted,
-                format!("not everything of {old} could be deleted: {left}"),
+                format!("not everything of {session} could be deleted: {left}"),
             );
         }
-        answer(reply, Ok(Reply::Cleared(cleared)));
     }
 }
 
 impl Deliveries {
     /// What is to be carried out beside the loop, of a session that has ended.
     pub(in crate::daemon) fn deletion(&mut self, base: &mut Base, texts: KeptTexts) -> Deletion {
-        base.operations.begin_deletion();
-        Deletion {
-            dirs: base.dirs.clone(),
-            texts,
-            keep: base.recorder.session_id().clone(),
-            space: Arc::clone(base.recorder.space()),
-            checkpoints: base.recorder.pause_checkpoints(),
-            queue: self.outbox.erase(),
-            search: base.recorder.search().waiter(),
-            folders: WorkFolders::of(&base.dirs),
-            rendering: base.renderings.lock(),
-        }
+        let queue = self.outbox.erase();
+        base.third_step(texts.session.clone(), Some(texts), queue)
+    }
+
+    /// The same, where a fault of ours cut that short; `None` where the record names no such
+    /// session. To be called while nothing is on its way to the disk: what is kept from here on
+    /// stays, and so does what the record speaks of.
+    pub(in crate::daemon) fn deletion_again(&mut self, base: &mut Base) -> Option<Deletion> {
+        let before = base.recorder.world().predecessor.as_ref();
+        let before = before.filter(|before| before.fate == Fate::Discarded)?;
+        let session = before.session_id.clone();
+        base.recorder.space().sweep().begin();
+        // The messages of the session that goes on stay in the queue.
+        let queue = self.outbox.scrub();
+        Some(base.third_step(session, None, queue))
     }
 }

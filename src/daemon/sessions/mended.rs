@@ -1,4 +1,4 @@
-//! What a crash between two sessions left, as the record is told of it.
+//! Records what a crash between two sessions left behind.
 
 use serde_json::Value;
 

@@ -1,9 +1,9 @@
-//! A session's end and what follows it: [`Rollover`](rollover::Rollover) and
-//! [`Deletion`](deletion::Deletion), what the next session is left
-//! ([`CarryingRead`](carrying::CarryingRead), [`Digest`](digest::Digest)), and a project of an older
-//! program that is taken up.
+//! The end of a session and what follows it: [`Rollover`](rollover::Rollover) and
+//! [`Deletion`](deletion::Deletion), what the next session inherits
+//! ([`CarryingRead`](carrying::CarryingRead), [`Digest`](digest::Digest)), and the adoption of a
+//! project of an older program.
 //!
-//! Who wishes an end is answered by `commands::session_ending`.
+//! `commands::session_ending` answers the client that asks for an end.
 
 pub(in crate::daemon) mod adopt;
 pub(in crate::daemon) mod carrying;

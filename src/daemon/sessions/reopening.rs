@@ -1,5 +1,6 @@
-//! [`SealedTask`]: a task that was closed in a session which is sealed, read beside the loop to go on
-//! in this one. What it is made of is carried on as at the end of a session, and then it is reopened.
+//! [`SealedTask`]: a task that was closed in a session which is sealed by now, read beside the loop
+//! to continue in this one. Its entries are carried over as at the end of a session, and then it is
+//! reopened.
 
 use std::collections::BTreeSet;
 use std::io;

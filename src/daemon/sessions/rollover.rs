@@ -1,5 +1,5 @@
-//! [`Rollover`]: how one session ends and the next begins, in steps that a crash between any
-//! two of them leaves mendable.
+//! [`Rollover`]: how one session ends and the next begins. A crash between any two of the steps can
+//! be repaired:
 //!
 //! ```text
 //! 1 the old ledger gets its last entries        a crash: the old session goes on, and says so
@@ -9,8 +9,8 @@
 //! 4 the old file is archived, or deleted        a crash: done at the start
 //! ```
 //!
-//! All in one turn of the loop, so that nothing is recorded in between; but for the deletion, which
-//! is carried out beside it.
+//! All steps happen in one turn of the loop, so that nothing is recorded in between, except for the
+//! deletion, which is carried out beside it.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! [`WaitingEnding`]: a session that the operator has ended as soon as what has happened in it is on the
-//! disk. That takes a moment, and nobody should have to type his word again for it.
+//! [`WaitingEnding`]: the operator has ended a session, which waits until everything that happened
+//! in it is on the disk. That takes a moment, and the operator should not have to repeat the
+//! command.
 
 use crate::daemon::event::DeletionAsked;
 use crate::daemon::reply::ReplySender;

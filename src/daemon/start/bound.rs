@@ -1,4 +1,4 @@
-//! [`Bound`]: where the daemon listens, ports and the operator's socket; nobody is answered yet.
+//! [`Bound`]: the ports and the operator's socket are open; no client has been answered yet.
 
 use std::io;
 use std::net::Ipv4Addr;

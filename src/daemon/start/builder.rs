@@ -15,9 +15,8 @@ use crate::store::registry::Ports;
 /// What a daemon is made of. Everything that a test wants to be different is here.
 #[derive(Debug, Clone)]
 pub struct Builder {
-    /// The project.
     pub dirs: ProjectDirs,
-    /// Outside of it.
+    /// The user's folders, outside of the project.
     pub user_dirs: UserDirs,
     /// The first port of the first project.
     pub port_base: u16,
@@ -25,9 +24,7 @@ pub struct Builder {
     pub ports: Option<Ports>,
     /// End by itself when nothing is attached.
     pub detached: bool,
-    /// The `codex` program.
     pub codex_program: ProgramSearch,
-    /// The `claude` program.
     pub claude_program: ProgramSearch,
     /// Our own binary, for `ctxrelay hold`.
     pub own_program: PathBuf,

@@ -1,8 +1,9 @@
-//! [`Claimed`]: the project is this process's, and nothing of it was opened yet.
+//! [`Claimed`]: the project belongs to this process, and nothing of it has been opened yet.
 
 use std::io;
 use std::path::PathBuf;
 
+use super::lifted_kill::LiftedKill;
 use super::{Builder, StartError};
 use crate::adapters::claude::inference;
 use crate::adapters::{gate, hold};
@@ -18,7 +19,7 @@ use crate::store::queue::Queue;
 use crate::store::registry::{self, Ports};
 use crate::store::secrets::{self, Secrets};
 use crate::store::state_owner::mark_state;
-use crate::store::{sentinel, trust};
+use crate::store::trust;
 
 /// A project of which this process is the owner. The lock goes last.
 #[derive(Debug)]
@@ -35,6 +36,7 @@ pub(in crate::daemon) struct Claimed {
     pub(super) ports: Ports,
     pub(super) inherited: Option<Inherited>,
     pub(super) registration: Registration,
+    pub(super) lifted_kill: LiftedKill,
     pub(super) lock: OwnerLock,
 }
 
@@ -120,11 +122,7 @@ impl Claimed {
         // another start, which failed since, may have made the folder.
         let is_clone = was_there && !registry::is_known(&user, &dirs).map_err(registry_failed)?;
         mark_state(&dirs).map_err(state_failed)?;
-        if builder.clears_kill {
-            sentinel::clear(&dirs).map_err(state_failed)?;
-        } else if sentinel::is_killed(&dirs) {
-            return Err(StartError::Killed);
-        }
+        let lifted_kill = LiftedKill::lift(&builder)?;
         // What a daemon that died left behind; nothing here depends on it any more.
         let server_runs_on = inherited.as_ref().is_some_and(Inherited::has_server);
         let record = child::read::<hold::ChildRecord>(&dirs);
@@ -173,6 +171,7 @@ impl Claimed {
                 is_new_copy: is_clone,
                 has_named_ports,
             },
+            lifted_kill,
             lock,
         })
     }

@@ -1,4 +1,5 @@
-//! [`raise_limit`]: room for as many connections as the system allows this process.
+//! [`raise_limit`]: raises the limit of open files as far as the system allows, for more
+//! connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

@@ -1,4 +1,4 @@
-//! [`FirstWords`]: what the record is told first, of what was found on the way to it.
+//! [`FirstWords`]: the first entries of a daemon: what it found while it started.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! [`Ready`]: the loop is put together, has taken on what was left to it and has said its first
-//! words. It does not run, and nobody was answered.
+//! [`Ready`]: the loop is assembled, has taken over inherited state and has written its first
+//! entries. It does not run yet, and no client was answered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,13 +130,15 @@ impl Bound {
             channel,
             mut claimed,
         } = opened.assemble(identity, lane);
-        if let Some(known) = known {
-            daemon
+        let claudes = match known {
+            Some(known) => daemon
                 .agents
-                .take_over(known, server_runs_on, terminal_stays);
-        } else {
-            daemon.recall_stop();
-        }
+                .take_over(known, server_runs_on, terminal_stays),
+            None => {
+                daemon.recall_stop();
+                Vec::new()
+            }
+        };
         let (ask_next_daemon, next_daemons) = mpsc::channel(1);
         daemon
             .base
@@ -145,17 +147,19 @@ impl Bound {
             .take_next_daemons(ask_next_daemon);
         daemon.base.board = board;
         // Before the record says that nobody is here.
-        daemon.recall_claudes();
+        daemon.recall_claudes(claudes);
         first_words.say(&mut daemon, &mut claimed, server_runs_on);
         let Claimed {
             builder,
             secrets,
             loaded,
             registration,
+            lifted_kill,
             lock,
             ..
         } = claimed;
         registration.keep();
+        lifted_kill.keep();
         Ready {
             daemon,
             channel,

@@ -216,7 +216,8 @@ impl Ready {
         let watch = builder.watch(&self.daemon, lock, loaded, !is_read, &weak);
         self.daemon.files.watch(watch);
         let space = Arc::clone(self.daemon.base.recorder.space());
-        builder.watch_owner(lock, space, &weak)
+        let folders = Arc::clone(self.daemon.agents.claude_processes.folders());
+        builder.watch_owner(lock, space, folders, &weak)
     }
 }
 

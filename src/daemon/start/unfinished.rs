@@ -1,10 +1,9 @@
-//! What the daemon before this one left unfinished, and what is told of it at a start.
+//! What the previous daemon left unfinished, and what a start records of it.
 
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{
-    ApprovalEnd, ApprovalStep, Entry, EntryKind, LifecycleEvent, TurnRecord, TurnStatus,
-};
-use crate::core::id::{EntryId, TurnId};
+use crate::core::entry::{ApprovalStep, Entry, EntryKind, LifecycleEvent, TurnRecord, TurnStatus};
+use crate::core::id::TurnId;
+use crate::daemon::decisions::how_over::HowOver;
 use crate::daemon::owners::Base;
 
 impl Base {
@@ -12,13 +11,17 @@ impl Base {
     /// the app-server with it. To be called before the record says that this one started, which
     /// counts them as cut off. Returns what is to be told behind that: the ends of the turn and of
     /// what waited for an answer, for which nobody was left, and to who waits for what Codex was at
-    /// or was to be given again, unless the record is a clone's. `asked`: the turn whose end Codex's
-    /// history is to tell.
-    pub(super) fn note_unfinished(&mut self, is_clone: bool, asked: Option<&TurnId>) -> Vec<Entry> {
+    /// or was to be given again, unless the record is a clone's. `in_history`: the turn whose end
+    /// Codex's history is to tell.
+    pub(super) fn note_unfinished(
+        &mut self,
+        is_clone: bool,
+        in_history: Option<&TurnId>,
+    ) -> Vec<Entry> {
         let told = match is_clone {
             true => Vec::new(),
             false => [
-                self.nothing_came_of_unfinished(asked),
+                self.nothing_came_of_unfinished(in_history),
                 self.nothing_came_after_a_start(),
             ]
             .concat(),
@@ -29,7 +32,7 @@ impl Base {
             .agents
             .values()
             .filter_map(|agent| agent.unended_turn.clone())
-            .filter(|(_, turn_id)| Some(turn_id) != asked)
+            .filter(|(_, turn_id)| Some(turn_id) != in_history)
             .map(|(thread_id, turn_id)| TurnRecord {
                 thread_id,
                 turn_id,
@@ -38,12 +41,15 @@ impl Base {
                 stopped_by: None,
             })
             .collect();
-        let asked: Vec<(EntryId, Agent)> = world
-            .open_approvals
-            .iter()
-            .filter(|(_, asked)| asked.given.is_none() && !asked.outlives_daemon())
-            .map(|(id, asked)| (id.clone(), asked.agent))
-            .collect();
+        // Also of what was answered: an answer is over only with what the agent shows behind it.
+        let lost = world.open_approvals.values();
+        let lost = lost.filter(|asked| !asked.outlives_daemon()).map(|asked| {
+            let how = HowOver::DaemonEnded;
+            let said = how.in_words(asked.agent, Some(asked));
+            let ended = ApprovalStep::Ended(how.end()).of(asked.id.clone(), asked.agent);
+            self.recorder.entry(Party::System, None, ended, said, None)
+        });
+        let lost: Vec<Entry> = lost.collect();
         for (id, (turn, _)) in unfinished {
             let event = LifecycleEvent::DeliveryCutOff;
             self.recorder.keep(
@@ -55,17 +61,12 @@ impl Base {
                 ),
             );
         }
-        let asked = asked.into_iter().map(|(id, agent)| {
-            let said = format!("what {} asked is gone with the daemon", agent.title());
-            let lost = ApprovalStep::Ended(ApprovalEnd::Lost).of(id, agent);
-            self.recorder.entry(Party::System, None, lost, said, None)
-        });
         let turns = turns.into_iter().map(|turn| {
             // Only Codex tells of its turns one by one.
             let (codex, turn) = (Party::Agent(Agent::Codex), EntryKind::Turn(turn));
             let said = "the turn died with the daemon";
             self.recorder.entry(codex, None, turn, said, None)
         });
-        asked.chain(turns).chain(told).collect()
+        lost.into_iter().chain(turns).chain(told).collect()
     }
 }

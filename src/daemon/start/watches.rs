@@ -1,10 +1,11 @@
-//! What a daemon watches.
+//! The watches that a daemon starts.
 
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
 use super::Builder;
+use crate::daemon::agents::claude_folders::ClaudeFolders;
 use crate::daemon::event::Event;
 use crate::daemon::owners::Daemon;
 use crate::daemon::tamper::{OwnerWatch, TamperWatch, WatchedFiles};
@@ -42,10 +43,12 @@ impl Builder {
         &self,
         lock: &OwnerLock,
         space: Arc<DiskSpace>,
+        folders: Arc<ClaudeFolders>,
         events: &mpsc::WeakSender<Event>,
     ) -> Option<OwnerWatch> {
+        let dirs = self.dirs.clone();
         lock.place()
-            .and_then(|place| OwnerWatch::start(place, self.dirs.clone(), space, events.clone()))
+            .and_then(|place| OwnerWatch::start(place, dirs, space, folders, events.clone()))
             .inspect_err(|error| tracing::warn!(%error, "nobody watches the owner's lock"))
             .ok()
     }

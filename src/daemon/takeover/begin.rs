@@ -1,5 +1,5 @@
-//! How the loop ends when another process is to go on in its place. Commands are no
-//! longer taken; what is under way is recorded; the Codex adapter lets go of what runs.
+//! How the loop ends when another process is to take over. It accepts no more commands; work in
+//! progress is recorded; the Codex adapter releases what runs.
 
 use std::time::Duration;
 
@@ -7,11 +7,12 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
-use super::{CarriedState, LoopState, Replacement};
+use super::{CarriedClaudes, CarriedState, LoopState, Replacement};
 use crate::adapters::codex::passed::Passed;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
 use crate::core::entry::LifecycleEvent;
+use crate::daemon::agents::claude_lane::CarriedPair;
 use crate::daemon::base::clients::Wants;
 use crate::daemon::base::recorder::GONE_HINT;
 use crate::daemon::event::Event;
@@ -152,7 +153,11 @@ impl Daemon {
     }
 
     fn leave_to_next(&mut self) {
-        self.base.operations.takeover_mut().begin();
+        let claudes = CarriedClaudes {
+            pairs: self.agents.claude.carried(self.deliveries.outbox.backlog()),
+            processes: self.agents.claude_processes.carried(),
+        };
+        self.base.operations.takeover_mut().begin(claudes);
         // A row must not say that an attempt began which nobody makes any more.
         self.agents.codex.begin_takeover();
         self.stop_serving(false);
@@ -187,17 +192,16 @@ impl Daemon {
     pub(in crate::daemon) fn loop_state(&mut self) -> Option<LoopState> {
         let is_settled =
             self.deliveries.is_settled(&self.base) && !self.base.recorder.has_unwritten();
-        let codex = self
-            .base
-            .operations
-            .takeover_mut()
-            .take_passed(is_settled)?;
+        let takeover = self.base.operations.takeover_mut();
+        let claudes = takeover.take_claudes();
+        let codex = takeover.take_passed(is_settled)?;
         Some(LoopState {
             codex,
             known: CarriedState {
                 lane: self.agents.codex.carried(),
                 agents: self.agents.agent_processes.drain(),
                 recent_writes: std::mem::take(&mut self.agents.recent_writes),
+                claudes,
             },
         })
     }
@@ -282,16 +286,19 @@ impl Deliveries {
 }
 
 impl Agents {
-    /// Takes on what the process before knew, before anything is asked of Codex.
+    /// Takes on what the process before knew, before anything is asked of Codex. Returns what it
+    /// knew of each Claude, for which a place is to be kept first.
     pub(in crate::daemon) fn take_over(
         &mut self,
         known: CarriedState,
         server_stays: bool,
         terminal_stays: bool,
-    ) {
+    ) -> Vec<CarriedPair> {
         self.codex
             .take_over(known.lane, server_stays, terminal_stays);
         self.agent_processes.take_over(known.agents);
         self.recent_writes = known.recent_writes;
+        self.claude_processes.take_over(known.claudes.processes);
+        known.claudes.pairs
     }
 }

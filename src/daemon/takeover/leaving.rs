@@ -1,4 +1,4 @@
-//! [`Leaving`]: what the loop held goes to who goes on, once the loop has left.
+//! [`Leaving`]: once the loop has ended, passes what it held to the next process.
 
 use std::time::Duration;
 

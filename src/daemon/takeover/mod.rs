@@ -1,23 +1,24 @@
-//! [`Takeover`]: what a daemon leaves to the process that goes on in its place.
+//! [`Takeover`]: what a daemon leaves to the process that takes its place.
 //!
 //! The lock, the listeners, the app-server and its terminals are open descriptors: both processes
-//! have them for a moment, and none is free in between. Everything else is in the files.
+//! hold them for a moment, so that none is free in between. Everything else is in files.
 //!
 //! - [`Takeover`], [`LoopState`], [`CarriedState`]: what is left, and how it is sent and received
-//! - `progress`: how far it is; `begin`: what the loop does from the wish to its last answer;
-//!   `leaving`: what goes to who waits for it, behind the loop
-//! - [`give_takeover`], [`next_daemon`]: the two processes, from the start of the next one to the last
-//!   word of the previous one; [`NextDaemonError`](next_daemon_error::NextDaemonError): why none goes on
+//! - `progress`: how far a takeover is; `begin`: what the loop does from the request to its last
+//!   answer; `leaving`: what its receivers get once the loop has ended
+//! - [`give_takeover`], [`next_daemon`]: the two processes, from the start of the next one to the
+//!   last word of the previous one; [`NextDaemonError`](next_daemon_error::NextDaemonError): why
+//!   none follows
 //!
-//! What has to do with it and is not of it, held by a tidy test:
+//! Related code outside this folder, held by a tidy test:
 //!
 //! | where | what | why there |
 //! |---|---|---|
-//! | `codex_lane::carried`, `core::delivery`'s `carried`, `adapters::codex::passed` | what each of them leaves, and takes on | only an owner sees its own fields; none knows that a process is what comes next |
+//! | `codex_lane::carried`, `claude_lane::carried`, `claude_processes`, `core::delivery`'s `carried`, `adapters::codex::passed` | what each of them leaves, and takes on | only an owner sees its own fields; none knows that a process is what comes next |
 //! | `adapters::fd_channel` | bytes and descriptors through a socket | it does not know which |
-//! | `event`, `run` | the wish for one wakes the loop | an event has one variant, and the loop one line, for each occasion |
+//! | `event`, `run` | the request for a takeover wakes the loop | an event has one variant, and the loop one line, for each occasion |
 //! | `running` | what a daemon's host gets | a host waits for it as for the daemon's end |
-//! | `start` | a takeover is claimed, bound and taken on, and left when the loop has left | a stage owns the lock, the listeners and the loop; there is one way to start |
+//! | `start` | a takeover is claimed, bound and taken on, and left when the loop has ended | a stage owns the lock, the listeners and the loop; there is one way to start |
 //! | `host` | how the other program is called, how a daemon is started again here | it alone builds a daemon |
 //! | `cli::{daemon, deck, replace}` | who wants it and when, what is printed, exit codes | for people |
 
@@ -38,6 +39,8 @@ use tokio::net::{TcpListener, UnixListener};
 
 use crate::adapters::codex::passed::{Passed, PassedText};
 use crate::adapters::fd_channel;
+use crate::daemon::agents::claude_lane::CarriedPair;
+use crate::daemon::agents::claude_processes::ClaudeProcess;
 use crate::daemon::agents::codex_lane::LaneState;
 use crate::daemon::agents::recent_writes::RecentWrites;
 use crate::daemon::start_error::StartError;
@@ -101,6 +104,17 @@ pub(in crate::daemon) struct CarriedState {
     pub(in crate::daemon) agents: Vec<(u32, Option<String>)>,
     #[serde(default)]
     pub(in crate::daemon) recent_writes: RecentWrites,
+    /// An older process does not tell.
+    #[serde(default)]
+    pub(in crate::daemon) claudes: CarriedClaudes,
+}
+
+/// What is known of Claude: its hooks tell what comes, and nobody tells again what was.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(in crate::daemon) struct CarriedClaudes {
+    pub(in crate::daemon) pairs: Vec<CarriedPair>,
+    pub(in crate::daemon) processes: Vec<(u32, ClaudeProcess)>,
 }
 
 /// The listeners, in use.

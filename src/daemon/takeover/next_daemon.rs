@@ -1,11 +1,11 @@
-//! [`NextDaemon`]: the process that goes on in place of this one, seen from here; and [`PreviousDaemon`]:
+//! [`NextDaemon`]: the process that takes this one's place, seen from here; and [`PreviousDaemon`]:
 //! the process before this one, seen from the other side.
 //!
-//! They speak over a Unix socket that is the next process's standard input: it greets with the form
-//! of takeover that it knows, gets a copy of it, and says in one line that its daemon can run
-//! or why not. Then this process lets go and says so, or goes on with what it has itself; the
-//! next process has touched nothing until then. No secret is in an argument, in the environment or on
-//! the disk.
+//! They talk over a Unix socket that is the next process's standard input: it greets with the
+//! takeover format that it knows, gets a copy of the takeover, and says in one line that its daemon
+//! can run or why not. Then this process lets go and says so, or carries on with what it has; the
+//! next process has touched nothing until then. No secret is in an argument, in the environment or
+//! on the disk.
 //!
 //! ```text
 //!  previous                            next
@@ -14,7 +14,7 @@
 //!         takeover ──────────────────>
 //!                                       opens what is in the files
 //!         <──────────── ready, or failed
-//!         commit ("yours") ──────────>  serves; an end of the socket is the same word, for then
+//!         commit ("yours") ──────────>  serves; an end of the socket means the same, because then
 //!    ends                               nobody else is left
 //! ```
 

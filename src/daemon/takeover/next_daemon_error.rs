@@ -1,4 +1,4 @@
-//! [`NextDaemonError`]: why no other process goes on in place of this one, with the next step.
+//! [`NextDaemonError`]: why no other process takes this one's place, with the next step.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! [`TakeoverProgress`]: whether another process is to go on, where that is asked for, and how far it is.
-//! [`Replacement`]: that wish.
+//! [`TakeoverProgress`]: whether another process is to take over, who asked for that, and how far
+//! it is. [`Replacement`]: the request.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::Instant;
 
+use super::CarriedClaudes;
 use crate::adapters::codex::passed::Passed;
 use crate::daemon::reply::ReplySender;
 use crate::wire::control::{Refusal, RefusalCode};
@@ -38,6 +39,8 @@ const PROOF_WAIT: Duration = Duration::from_secs(2);
 struct Release {
     /// Until when receivers may say that what they were given arrived.
     proofs_until: Instant,
+    /// What was known of Claude when it began: its clients are sent away then.
+    claudes: CarriedClaudes,
     /// It was asked to let go.
     is_asked: bool,
     /// What it left.
@@ -76,9 +79,10 @@ impl TakeoverProgress {
     }
 
     /// Another process is to go on.
-    pub(in crate::daemon) fn begin(&mut self) {
+    pub(in crate::daemon) fn begin(&mut self, claudes: CarriedClaudes) {
         self.release = Some(Release {
             proofs_until: Instant::now() + PROOF_WAIT,
+            claudes,
             is_asked: false,
             passed: None,
             has_failed: false,
@@ -120,6 +124,14 @@ impl TakeoverProgress {
     /// Nothing more has to be waited for.
     pub(in crate::daemon) fn is_over(&self) -> bool {
         self.release.as_ref().is_none_or(Release::is_over)
+    }
+
+    /// What was known of Claude when it began.
+    pub(in crate::daemon) fn take_claudes(&mut self) -> CarriedClaudes {
+        let release = self.release.as_mut();
+        release.map_or_else(CarriedClaudes::default, |release| {
+            std::mem::take(&mut release.claudes)
+        })
     }
 
     /// What the adapter leaves to the next process; `None` when that has to begin without.

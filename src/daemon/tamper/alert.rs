@@ -1,12 +1,12 @@
-//! What the loop does about a [`WatchFact`]: an entry, a sentence for the operator,
-//! and for `current` the right name again.
+//! The loop's reaction to a [`WatchFact`]: an entry, a sentence for the operator, and for `current`
+//! the right name again.
 
 use super::fact::{FileVerdict, Touch, WatchFact};
 use super::file_watch::PutBack;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
-use crate::daemon::base::space::space_changed;
+use crate::daemon::base::disk_space::space_changed;
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::owners::{Base, Daemon};
 use crate::daemon::stop::Stop;

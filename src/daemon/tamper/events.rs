@@ -1,5 +1,5 @@
-//! [`Signs`]: that something happened to a watched file, as a set of bits. However much happens,
-//! it takes no more room.
+//! [`Signs`]: the changes noticed on watched files, as a set of bits, so that any number of them
+//! takes the same room.
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! [`FileWatch`]: the watch over the project's files, and what has to be remembered of its facts.
+//! [`FileWatch`]: the watch over the project's files, and what to remember of its facts.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! [`LedgerLook`]: compares the ledger as it lies there with what its writer says of it.
+//! [`LedgerLook`]: compares the ledger on the disk with what its writer says of it.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;

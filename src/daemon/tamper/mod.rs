@@ -1,12 +1,13 @@
-//! Watching what lies in the project: [`TamperWatch`] starts a thread that is told by the system when
-//! something in `.contextrelay/` changed, looks, and says what it found as a [`WatchFact`](fact::WatchFact).
+//! Watches the files in the project: [`TamperWatch`] starts a thread that the system notifies of
+//! changes in `.contextrelay/`. It inspects them and reports each finding as a
+//! [`WatchFact`](fact::WatchFact).
 //!
 //! ```text
 //! system ─► Signs (a set of bits) ─► watcher thread: wait, look, verify ─► Event::Watch ─► loop
 //! ```
 //!
-//! Our own appends are signs too, a thousand a second; they cost one bit each, and a look is a
-//! `stat` compared with what the ledger's writer says.
+//! Our own appends are changes too, a thousand a second; they cost one bit each, and an inspection
+//! is a `stat` compared with what the ledger's writer says.
 
 mod alert;
 mod events;

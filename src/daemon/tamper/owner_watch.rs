@@ -1,9 +1,8 @@
-//! [`OwnerWatch`]: looks whether a daemon's lock is still where others look for it, and how much
-//! room is left on the disk of its record; and whether Claude's hooks are switched off.
+//! [`OwnerWatch`]: checks whether a daemon's lock is still where others look for it, how much room
+//! is left on the disk of its record, and whether Claude's hooks are switched off.
 //!
-//! A thread of its own, that asks: neither a long verification nor a folder whose signs the system
-//! does not give (a parent that was renamed, a network) may keep a daemon in a place that is not
-//! its own any more.
+//! It is a thread of its own, and it polls: neither a long verification nor a folder without
+//! notifications (a renamed parent, a network) may keep a daemon in a place that it no longer owns.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +13,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::fact::WatchFact;
-use crate::adapters::claude::hooks_switch::hooks_off;
+use crate::adapters::claude::hooks_switch::{HooksOff, hooks_off};
+use crate::daemon::agents::claude_folders::ClaudeFolders;
 use crate::daemon::event::Event;
 use crate::daemon::supervise::supervised_thread;
 use crate::store::dirs::ProjectDirs;
@@ -45,6 +45,7 @@ impl OwnerWatch {
         place: LockPlace,
         dirs: ProjectDirs,
         space: Arc<DiskSpace>,
+        folders: Arc<ClaudeFolders>,
         events: mpsc::WeakSender<Event>,
     ) -> io::Result<Self> {
         let (end, ended) = sync_channel(0);
@@ -62,7 +63,7 @@ impl OwnerWatch {
                     let mut looks = 0_u32;
                     while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                         if looks.is_multiple_of(HOOKS_LOOKS) {
-                            let now = hooks_off(&dirs.root);
+                            let now = hooks_off_of_all(&dirs, &folders);
                             if now != off {
                                 off.clone_from(&now);
                                 say(WatchFact::Hooks(now));
@@ -82,11 +83,20 @@ impl OwnerWatch {
     }
 }
 
+/// The switch in the project's own folder, or in that of a Claude that is here: rules are enforced
+/// only where every Claude keeps to them.
+fn hooks_off_of_all(dirs: &ProjectDirs, folders: &ClaudeFolders) -> Option<HooksOff> {
+    let all = folders.all();
+    let mut all = all.iter().map(|folder| hooks_off(&dirs.root, folder));
+    hooks_off(&dirs.root, &dirs.root).or_else(|| all.find_map(|off| off))
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
+    use crate::daemon::attach::ConnId;
     use crate::store::owner::OwnerLock;
     use crate::store::testing::Place;
     use crate::wire::config::StorageKeys;
@@ -97,13 +107,22 @@ mod tests {
         let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
         let (events, mut facts) = mpsc::channel(1);
         let dirs = place.dirs.clone();
+        let folders = Arc::new(ClaudeFolders::default());
+        let web = dirs.root.join("web");
+        folders.came(ConnId::next(), web.to_str().unwrap());
         let keys = StorageKeys {
             low_water_megabytes: 0.try_into().unwrap(),
             ..StorageKeys::default()
         };
         let space = Arc::new(DiskSpace::new(&dirs, keys));
-        let watch =
-            OwnerWatch::start(lock.place().unwrap(), dirs, space, events.downgrade()).unwrap();
+        let watch = OwnerWatch::start(
+            lock.place().unwrap(),
+            dirs,
+            space,
+            folders,
+            events.downgrade(),
+        )
+        .unwrap();
         change(&place);
         let Some(Event::Watch(fact)) = facts.blocking_recv() else {
             panic!("something else");
@@ -143,5 +162,19 @@ mod tests {
         ] {
             assert!(matches!(fact, WatchFact::FolderLost), "{fact:?}");
         }
+    }
+
+    #[test]
+    fn a_switch_of_the_hooks_where_a_claude_was_started_is_told() {
+        let fact = told(|place| {
+            let folder = place.dirs.root.join("web/.claude");
+            fs::create_dir_all(&folder).unwrap();
+            let settings = r#"{"disableAllHooks": true}"#;
+            fs::write(folder.join("settings.local.json"), settings).unwrap();
+        });
+        let WatchFact::Hooks(Some(off)) = fact else {
+            panic!("{fact:?}");
+        };
+        assert!(off.file.ends_with("web/.claude/settings.local.json"));
     }
 }

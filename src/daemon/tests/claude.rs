@@ -161,6 +161,20 @@ async fn a_notification_that_is_heard_behind_what_answers_it_is_none() {
 }
 
 #[tokio::test]
+async fn a_failure_that_is_heard_behind_the_next_prompt_does_not_end_its_turn() {
+    hears_each_second(&[
+        ("UserPromptSubmit", "", None, AgentState::Busy),
+        ("UserPromptSubmit", "", None, AgentState::Busy),
+        ("StopFailure", "", Some(1_500), AgentState::Busy),
+        ("StopFailure", "", Some(500), AgentState::Idle),
+        ("UserPromptSubmit", "", None, AgentState::Busy),
+        // Hooks of an older version do not say since when.
+        ("StopFailure", "", None, AgentState::Idle),
+    ])
+    .await;
+}
+
+#[tokio::test]
 async fn the_end_of_a_tool_is_no_answer_to_another_ones_dialog_where_no_beginning_was_heard() {
     hears_each_second(&[
         ("PermissionRequest", "make", None, AgentState::Waiting),

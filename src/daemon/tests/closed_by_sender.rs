@@ -170,6 +170,23 @@ async fn what_was_just_handed_over_when_it_was_closed_and_is_not_taken_does_not_
     assert_eq!(rig.delivered_ids(), []);
 }
 
+impl Rig {
+    /// The word of who ordered it that it is done is on the disk, and nobody has heard of it.
+    fn closes_unheard(&mut self, by: Agent, order: &EntryId) {
+        let recorder = &mut self.daemon.base.recorder;
+        let kind = EntryKind::Note {
+            note: NoteKind::Note,
+            handles: vec![order.clone()],
+            withdraws: None,
+        };
+        let closes = recorder.entry(Party::Agent(by), None, kind, "I did it", None);
+        let at_most = Duration::from_secs(30);
+        let closed = recorder.append_and_wait(vec![closes], at_most, Box::new(|_, _| {}));
+        closed.unwrap();
+        assert_eq!(self.became(order), []);
+    }
+}
+
 #[tokio::test]
 async fn a_daemon_that_died_behind_the_senders_word_leaves_it_to_the_next_one() {
     let place = Place::new();
@@ -180,19 +197,27 @@ async fn a_daemon_that_died_behind_the_senders_word_leaves_it_to_the_next_one() 
     let order = rig
         .newest(&claude, hand_off(Agent::Claude, "delete the branch"))
         .await;
-    let recorder = &mut rig.daemon.base.recorder;
-    let kind = EntryKind::Note {
-        note: NoteKind::Note,
-        handles: vec![order.clone()],
-        withdraws: None,
-    };
-    let closes = recorder.entry(Party::Agent(Agent::Claude), None, kind, "I did it", None);
-    let at_most = Duration::from_secs(30);
-    let closed = recorder.append_and_wait(vec![closes], at_most, Box::new(|_, _| {}));
-    closed.unwrap();
-    assert_eq!(rig.became(&order), []);
+    rig.closes_unheard(Agent::Claude, &order);
     drop(rig);
     let mut rig = Rig::with_codex(&place).await;
     assert_eq!(rig.became(&order), taken_back("Claude", "Codex"));
     assert!(!rig.delivered_ids().contains(&order));
+}
+
+#[tokio::test]
+async fn a_daemon_that_died_behind_a_compaction_leaves_it_to_the_next_one_without_a_row() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    // Nothing is on its way to a Claude that is not here.
+    let order = hand_off(Agent::Codex, "delete the branch");
+    let order = rig.newest(&codex, order).await;
+    rig.closes_unheard(Agent::Codex, &order);
+    rig.compact(&operator).await;
+    assert!(rig.world().unsettled[&order].closed_by_sender);
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    rig.settle().await;
+    assert_eq!(rig.became(&order), taken_back("Codex", "Claude"));
 }

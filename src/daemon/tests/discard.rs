@@ -10,6 +10,8 @@ use tokio::sync::oneshot;
 use super::rig::{Guest, Rig};
 use crate::core::agent::Agent;
 use crate::core::entry::{ErrorCode, Fate};
+use crate::daemon::base::under_way::WorkBeside;
+use crate::daemon::base::under_way::ordered::order_panic;
 use crate::store::ledger::verify;
 use crate::store::mend::mend;
 use crate::store::testing::Place;
@@ -310,4 +312,41 @@ async fn no_other_session_ends_before_the_one_before_it_is_deleted() {
     assert!(deleted.await.unwrap().is_ok());
     let again = Command::Clear(ClearParams::default());
     rig.call(&operator, again).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_deletion_that_panicked_is_carried_out_before_the_next_session_ends() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.call(&operator, long_message()).await.unwrap();
+    order_panic(WorkBeside::Deletion);
+    let deleted = rig.ask(&operator, discard());
+    rig.settle().await;
+    assert!(deleted.await.is_err(), "nothing is claimed");
+    let notices = |rig: &Rig| {
+        let told = rig.daemon.status().notices.into_iter();
+        told.filter(|it| it.contains("deleting the rest")).count()
+    };
+    assert_eq!(notices(&rig), 1);
+    let of_record = || {
+        let folders = [place.dirs.sessions(), place.dirs.relay.join("blobs")];
+        folders.map(|folder| holding(&folder, MARKER).len())
+    };
+    assert_eq!(of_record(), [1, 1]);
+    // What the session that goes on has stays until that one ends.
+    let current = rig.daemon.base.recorder.session_id().clone();
+    rig.call(&operator, long_message()).await.unwrap();
+    let Ok(Reply::Cleared(cleared)) = rig
+        .call(&operator, Command::Clear(ClearParams::default()))
+        .await
+    else {
+        panic!("not cleared");
+    };
+    assert_eq!((&cleared.sealed, cleared.cancelled.len()), (&current, 1));
+    assert_eq!(of_record(), [0, 1]);
+    let archive = place.dirs.archives().join(format!("{current}.jsonl"));
+    let report = verify(&archive, None).unwrap();
+    assert_eq!((report.ok, report.blobs.texts), (true, 1), "{report:?}");
+    assert_eq!(notices(&rig), 0, "it is over");
 }

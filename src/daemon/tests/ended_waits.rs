@@ -12,7 +12,7 @@ use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Command, GetMessagesParams, MessagePage, NoteParams, QueueChange,
+    ClearParams, Command, GetMessagesParams, HookParams, MessagePage, NoteParams, QueueChange,
     QueueDrainParams, Reply, Role, SendParams,
 };
 
@@ -143,8 +143,9 @@ async fn of_several_that_are_taken_back_at_once_each_wait_ends() {
 async fn what_expires_is_told_to_its_sender() {
     let mut it = Waiting::new(Rig::fresh_with_codex().await).await;
     it.rig.daemon.agents.codex.set_expiry(Some(60_000));
-    let at_ms = it.rig.world().unsettled[&it.handed].at_ms;
-    it.rig.tick_codex(at_ms + 60_000);
+    let row = it.rig.daemon.deliveries.outbox.get(&it.handed);
+    let waits_ms = row.unwrap().changed_ms;
+    it.rig.tick_codex(waits_ms + 60_000);
     it.rig.settle().await;
     let mail = it.mail().await;
     assert_eq!(mail.len(), 1, "{mail:?}");
@@ -293,6 +294,57 @@ async fn a_wait_goes_on_while_a_claude_that_closed_it_is_at_work_on_it() {
         panic!("{page:?}");
     };
     assert!(message.text.contains("two races"), "{}", message.text);
+}
+
+#[tokio::test]
+async fn a_wait_goes_on_in_the_turn_in_which_claude_acknowledges_it_and_closes_it() {
+    const CLAUDE: u32 = 7_000_000;
+    for answers in [true, false] {
+        let mut rig = Rig::fresh().await;
+        let claude = rig.connect(Role::Claude, Some(CLAUDE), false);
+        let hooks = rig.connect(Role::Hook, None, false);
+        let codex = rig.connect(Role::Codex, None, false);
+        let hook = |event: &str| {
+            Command::Hook(HookParams {
+                event: event.into(),
+                claude_pid: Some(CLAUDE),
+                ..HookParams::default()
+            })
+        };
+        let order = hand_off(Agent::Codex, "review it");
+        let handed = rig.newest(&codex, order).await;
+        let wait = || wait_messages(Agent::Codex, Some(handed.clone()), 50_000);
+        let mut waiting = rig.ask(&codex, wait());
+        rig.call(&hooks, hook("UserPromptSubmit")).await.unwrap();
+        for said in [
+            fetched(Agent::Claude, vec![handed.clone()]),
+            acked(Agent::Claude, vec![handed.clone()]),
+            note(NoteKind::Done, "reviewed", vec![handed.clone()]),
+        ] {
+            rig.call(&claude, said).await.unwrap();
+        }
+        assert!(!rig.world().unsettled.contains_key(&handed));
+        assert!(waiting.try_recv().is_err(), "its answer may yet come");
+        if answers {
+            let reply = Command::Send(SendParams {
+                from: Some(Agent::Claude),
+                text: "two races".to_owned(),
+                in_reply_to: Some(handed.clone()),
+                ..SendParams::default()
+            });
+            drop(rig.ask(&claude, reply));
+            rig.settle().await;
+            let page = page(waiting.try_recv().unwrap());
+            assert!(page.messages[0].text.contains("two races"), "{page:?}");
+            continue;
+        }
+        // Once the turn is over, none does.
+        rig.call(&hooks, hook("Stop")).await.unwrap();
+        let mut later = rig.ask(&codex, wait());
+        rig.settle().await;
+        let ended = page(later.try_recv().unwrap()).ended.unwrap();
+        assert!(ended.contains("Claude closed it"), "{ended}");
+    }
 }
 
 #[tokio::test]

@@ -263,6 +263,33 @@ async fn without_proof_a_message_comes_down_to_the_hooks_and_a_stop_prolongs_its
     assert_eq!(pair.state(), AgentState::Idle);
 }
 
+#[tokio::test]
+async fn a_stop_for_which_the_disk_takes_too_long_does_not_end_the_turn_of_the_next_prompt() {
+    let mut pair = Pair::new(Rig::fresh().await, false).await;
+    let first = pair.send("plum").await;
+    for ms in [2_100, IDLE_OVER_MS] {
+        pair.rig.later(ms).await;
+    }
+    let reply = pair.hook("UserPromptSubmit").await;
+    assert_eq!(reply.ids, [first]);
+    pair.handed(reply.ids).await;
+    pair.send("pear").await;
+    let hook = |event: &str| {
+        Command::Hook(HookParams {
+            event: event.into(),
+            claude_pid: Some(CLAUDE),
+            ..HookParams::default()
+        })
+    };
+    let mut stop = pair.rig.ask_only(&pair.hook, hook("Stop"));
+    assert!(stop.try_recv().is_err(), "its row is being written");
+    drop(stop);
+    pair.rig.daemon.base.clock.pass(2_000);
+    drop(pair.rig.ask_only(&pair.hook, hook("UserPromptSubmit")));
+    pair.rig.settle().await;
+    assert_eq!(pair.state(), AgentState::Busy);
+}
+
 /// Longer than a push may take to show that it arrived.
 const PUSH_OVER_MS: i64 = 1_100;
 

@@ -2,19 +2,20 @@
 //! the adapter's back, and the next one knows what this one knew.
 
 use super::commands::{fetched, wait_messages};
-use super::rig::Rig;
+use super::rig::{Guest, Rig};
 use super::unwritten::recover;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
-use crate::core::agent::{Agent, Party};
+use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{EntryKind, TurnStatus};
 use crate::core::id::{ThreadId, TurnId};
+use crate::daemon::takeover::Takeover;
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Command, CompactParams, GetMessagesParams, HandoffParams, HookParams, RefusalCode,
-    Reply, Role, SendParams,
+    ClearParams, Command, CompactParams, GetMessagesParams, HandoffParams, HookParams,
+    Notification, RefusalCode, Reply, Role, SendParams,
 };
 
 fn wait(agent: Agent) -> Command {
@@ -147,6 +148,70 @@ async fn a_turn_that_goes_on_is_answered_and_recorded_once() {
     assert_eq!(rig.delivered_ids(), [], "held, over the next change too");
     rig.user_message("turn-2", None);
     assert_eq!(rig.delivered_ids(), [next]);
+}
+
+/// A hook of the Claude that is this process.
+fn hook(event: &str) -> Command {
+    Command::Hook(HookParams {
+        event: event.into(),
+        claude_pid: Some(std::process::id()),
+        ..HookParams::default()
+    })
+}
+
+/// The bridge and the doorbell of that Claude.
+async fn claude_comes(rig: &mut Rig) -> [Guest; 2] {
+    let claude = Some(std::process::id());
+    let bridge = rig.connect(Role::Claude, claude, false);
+    let bell = rig.connect(Role::Hook, claude, false);
+    rig.call(&bell, Command::DoorbellAttach).await.unwrap();
+    [bridge, bell]
+}
+
+fn rings(bell: &mut Guest) -> usize {
+    let told = std::iter::from_fn(|| bell.notifications.try_recv().ok());
+    told.filter(|it| matches!(it, Notification::Ring { .. }))
+        .count()
+}
+
+/// A Claude that shows a dialog in its turn, and was rung for. What it leaves.
+async fn claude_waits(place: &Place) -> Takeover {
+    let mut rig = Rig::with_codex(place).await;
+    let [_bridge, mut bell] = claude_comes(&mut rig).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    for event in ["UserPromptSubmit", "PermissionRequest"] {
+        rig.call(&hooks, hook(event)).await.unwrap();
+    }
+    rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    assert_eq!(rings(&mut bell), 1);
+    rig.leave().await
+}
+
+#[tokio::test]
+async fn what_claude_does_goes_on_at_the_next_process_and_its_doorbell_does_not_ring_again() {
+    let place = Place::new();
+    let known = claude_waits(&place).await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    let shown = |rig: &Rig| rig.daemon.status().agents.claude.state;
+    assert_eq!(shown(&rig), AgentState::Waiting);
+    let recorded = |rig: &Rig| rig.world().agent(Agent::Claude).state;
+    assert_eq!(recorded(&rig), AgentState::Offline);
+    let [_bridge, mut bell] = claude_comes(&mut rig).await;
+    assert_eq!(recorded(&rig), AgentState::Waiting);
+    assert_eq!(rings(&mut bell), 0);
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.call(&hooks, hook("PostToolUse")).await.unwrap();
+    assert_eq!(recorded(&rig), AgentState::Busy);
+}
+
+#[tokio::test]
+async fn a_claude_that_does_not_come_to_the_next_process_is_away_there_too() {
+    let place = Place::new();
+    let known = claude_waits(&place).await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    rig.later(3_100).await;
+    assert_eq!(rig.daemon.status().agents.claude.state, AgentState::Offline);
 }
 
 #[tokio::test]

@@ -418,11 +418,11 @@ async fn what_waits_for_too_long_expires_where_everybody_sees_it() {
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.daemon.agents.codex.set_expiry(Some(60_000));
-    let recorded_ms = rig.daemon.base.recorder.world().unsettled[&id].at_ms;
-    rig.tick_codex(recorded_ms + 59_999);
+    let waits_ms = rig.daemon.deliveries.outbox.get(&id).unwrap().changed_ms;
+    rig.tick_codex(waits_ms + 59_999);
     rig.settle().await;
     assert_eq!(state(&rig, &id), Some(DeliveryState::Queued));
-    rig.tick_codex(recorded_ms + 60_000);
+    rig.tick_codex(waits_ms + 60_000);
     rig.settle().await;
     assert_eq!(state(&rig, &id), None);
     let last = &rig.daemon.base.recorder.recent().back().unwrap().entry;
@@ -435,6 +435,26 @@ async fn what_waits_for_too_long_expires_where_everybody_sees_it() {
     );
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
     assert_eq!(state(&rig, &first), Some(DeliveryState::Attempted));
+}
+
+#[tokio::test]
+async fn a_wall_clock_that_was_set_back_lets_nothing_expire_before_its_time() {
+    let mut rig = Rig::fresh_with_codex().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    // The wall, and with it the record, is an hour behind the clock of the machines of delivery.
+    rig.daemon.base.clock.pass(3_600_000);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.daemon.agents.codex.set_expiry(Some(60_000));
+    let now_ms = rig.daemon.base.clock.now_ms();
+    let recorded_ms = rig.daemon.base.recorder.world().unsettled[&id].at_ms;
+    assert!(recorded_ms + 60_000 < now_ms);
+    rig.tick_codex(now_ms);
+    rig.settle().await;
+    assert_eq!(state(&rig, &id), Some(DeliveryState::Queued));
+    rig.tick_codex(now_ms + 60_000);
+    rig.settle().await;
+    assert_eq!(state(&rig, &id), None);
 }
 
 #[tokio::test]

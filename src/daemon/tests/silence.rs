@@ -13,6 +13,7 @@ use crate::store::testing::Place;
 use crate::wire::config::{Config, read};
 use crate::wire::control::{
     AgentActionKind, AgentActionParams, Command, HookParams, Refusal, RefusalCode, Reply, Role,
+    ToolBeginsParams,
 };
 
 const BUSY: ReportedStatus = ReportedStatus::Active { waiting: false };
@@ -371,7 +372,7 @@ async fn a_claude_that_was_stopped_with_esc_is_called_stale_and_not_busy_for_eve
 #[tokio::test]
 async fn a_claude_that_asks_waits_for_the_human_and_goes_on() {
     let mut rig = Rig::fresh().await;
-    let (_bridge, hooks) = claude(&mut rig).await;
+    let (bridge, hooks) = claude(&mut rig).await;
     let state = |rig: &Rig| rig.daemon.status().agents.claude.state;
     for (asks, detail) in [
         ("PermissionRequest", None),
@@ -384,6 +385,9 @@ async fn a_claude_that_asks_waits_for_the_human_and_goes_on() {
         assert_eq!(state(&rig), AgentState::Waiting);
         pass(&mut rig, 9_000).await;
         assert_eq!(level(&rig, Agent::Claude), Some(Watched::Fine));
+        // A helper of it may call beside the dialog.
+        rig.call(&bridge, Command::ReadSnapshot).await.unwrap();
+        assert_eq!(state(&rig), AgentState::Waiting);
         rig.call(&hooks, hook("PostToolUse", None)).await.unwrap();
         assert_eq!(state(&rig), AgentState::Busy);
         rig.call(&hooks, hook("Notification", Some("idle_prompt")))
@@ -391,6 +395,51 @@ async fn a_claude_that_asks_waits_for_the_human_and_goes_on() {
             .unwrap();
         assert_eq!(state(&rig), AgentState::Idle);
     }
+}
+
+#[tokio::test]
+async fn a_claude_whose_tool_runs_is_called_stuck_later_and_a_helpers_work_is_a_sign_of_it() {
+    let mut rig = Rig::fresh().await;
+    let (_bridge, hooks) = claude(&mut rig).await;
+    let state = |rig: &Rig| rig.daemon.status().agents.claude.state;
+    let begins = Command::ToolBegins(ToolBeginsParams {
+        claude_pid: Some(7_000_000),
+        tool_use_id: "toolu_1".to_owned(),
+        tool: "Agent".to_owned(),
+        ..ToolBeginsParams::default()
+    });
+    let of = |event: &str, tool_use_id: Option<&str>| {
+        Command::Hook(HookParams {
+            event: event.into(),
+            claude_pid: Some(7_000_000),
+            helper: Some("a97".to_owned()),
+            tool_use_id: tool_use_id.map(str::to_owned),
+            ..HookParams::default()
+        })
+    };
+    let helper_works = of("HelperToolUse", None);
+    rig.call(&hooks, hook("UserPromptSubmit", None))
+        .await
+        .unwrap();
+    rig.call(&hooks, begins).await.unwrap();
+    pass(&mut rig, 1_250).await;
+    assert_eq!(level(&rig, Agent::Claude), Some(Watched::Quiet));
+    let silence = rig.daemon.status().agents.claude.silence.unwrap();
+    assert_eq!(silence.suspect_after_seconds, 1_800);
+    rig.call(&hooks, helper_works.clone()).await.unwrap();
+    assert_eq!(level(&rig, Agent::Claude), Some(Watched::Fine));
+    pass(&mut rig, 3_600).await;
+    assert_eq!(state(&rig), AgentState::Stale);
+    rig.call(&hooks, helper_works.clone()).await.unwrap();
+    assert_eq!(state(&rig), AgentState::Busy);
+    // Without a tool that runs, a helper works beside the turn and says nothing of it.
+    rig.call(&hooks, of("PostToolUse", Some("toolu_1")))
+        .await
+        .unwrap();
+    pass(&mut rig, 1_250).await;
+    assert_eq!(state(&rig), AgentState::Stale);
+    rig.call(&hooks, helper_works).await.unwrap();
+    assert_eq!(state(&rig), AgentState::Stale);
 }
 
 #[tokio::test]

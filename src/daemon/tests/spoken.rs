@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tokio::sync::oneshot;
 
 use super::commands::handed;
 use super::rig::{Guest, Rig};
@@ -11,8 +12,11 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::base::under_way::WorkBeside;
+use crate::daemon::base::under_way::ordered::order_panic;
 use crate::store::testing::Place;
-use crate::wire::control::{Command, HookParams, Reply, Role};
+use crate::wire::control::{Command, HookParams, Refusal, Reply, Role};
+
+type HookAnswer = oneshot::Receiver<Result<Reply, Refusal>>;
 
 /// A Claude that writes a transcript.
 struct Speaker {
@@ -37,6 +41,13 @@ impl Speaker {
     }
 
     async fn hook(&mut self, event: &str, last: Option<&str>) {
+        let asked = self.hook_ahead(event, last);
+        self.rig.settle().await;
+        asked.await.unwrap().unwrap();
+    }
+
+    /// The same; nothing has come yet of what it has read.
+    fn hook_ahead(&mut self, event: &str, last: Option<&str>) -> HookAnswer {
         let transcript = self.transcript.to_str().unwrap().to_owned();
         let params = HookParams {
             event: event.into(),
@@ -45,9 +56,7 @@ impl Speaker {
             text: last.map(str::to_owned),
             ..HookParams::default()
         };
-        let asked = self.rig.call(&self.hooks, Command::Hook(params)).await;
-        asked.unwrap();
-        self.rig.settle().await;
+        self.rig.ask(&self.hooks, Command::Hook(params))
     }
 
     fn writes(&self, text: &str) {
@@ -140,7 +149,9 @@ async fn readings_that_panicked_keep_no_later_words_from_being_read() {
     for _ in 0..64 {
         let work = daemon
             .base
-            .queued_work(WorkBeside::SpokenWords, |_| panic!("a test's"));
+            .queued_work(WorkBeside::SpokenWords { ended: None }, |_| {
+                panic!("a test's")
+            });
         daemon.agents.read_spoken(&daemon.base, work);
     }
     claude.rig.settle().await;
@@ -275,6 +286,38 @@ async fn what_came_with_a_prompt_that_was_blocked_in_the_middle_of_a_turn_is_not
     claude.is_blocked();
     claude.writes("Done.");
     claude.ends_without(&lost).await;
+}
+
+#[tokio::test]
+async fn a_reading_that_panicked_leaves_what_the_turn_had_to_the_one_behind_it() {
+    let place = Place::new();
+    let mut claude = Speaker::start(&place).await;
+    let codex = claude.rig.connect(Role::Codex, None, false);
+    let read = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    claude.prompt_with(std::slice::from_ref(&read)).await;
+    claude.got(std::slice::from_ref(&read));
+    let lost = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    claude.prompt_with(std::slice::from_ref(&lost)).await;
+    claude.is_blocked();
+    claude.writes("Done.");
+    let ended = Some(RuntimeSession::default());
+    order_panic(WorkBeside::SpokenWords { ended });
+    // A stop that another hook does not let be the last.
+    let _answer = claude.hook_ahead("Stop", Some("Done."));
+    claude.ends_without(&lost).await;
+}
+
+#[tokio::test]
+async fn readings_that_panicked_leave_nothing_without_its_end() {
+    let place = Place::new();
+    let mut claude = Speaker::start(&place).await;
+    let codex = claude.rig.connect(Role::Codex, None, false);
+    let read = claude.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    claude.prompt_with(std::slice::from_ref(&read)).await;
+    let ended = Some(RuntimeSession::default());
+    order_panic(WorkBeside::SpokenWords { ended });
+    claude.hook("Stop", Some("Done.")).await;
+    assert_eq!(claude.unsettled(), []);
 }
 
 #[tokio::test]

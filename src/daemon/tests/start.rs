@@ -18,6 +18,7 @@ use crate::store::operator_socket;
 use crate::store::owner::OwnerLock;
 use crate::store::published::Published;
 use crate::store::registry::{self, Ports};
+use crate::store::sentinel;
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::ProgramCode;
@@ -299,6 +300,23 @@ async fn a_start_that_fails_leaves_what_an_orderly_end_said() {
         assert_eq!(aside.len(), 1, "{fails:?}: {aside:?}");
         let aside = std::fs::read_to_string(&aside[0]).unwrap();
         assert!(aside.contains(FORGED), "{fails:?}: {aside}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_ended_on_purpose_stays_ended_until_a_start_succeeds() {
+    for fails in Fails::ALL {
+        let place = Place::new();
+        let builder = with_ports(&place);
+        live_once(&builder).await;
+        sentinel::write(&place.dirs, 1).unwrap();
+
+        fails.fail(&place, &builder).await;
+        become_free(&builder).await;
+        assert!(sentinel::is_killed(&place.dirs), "{fails:?}");
+
+        live_once(&builder).await;
+        assert!(!sentinel::is_killed(&place.dirs), "{fails:?}");
     }
 }
 

@@ -36,6 +36,7 @@ fn takeover(place: &Place) -> Takeover {
                 lane: CodexLane::new(CodexHandle { requests }, CompactionHook::default()).carried(),
                 agents: vec![(4711, Some("then".to_owned())), (4712, None)],
                 recent_writes: RecentWrites::default(),
+                claudes: CarriedClaudes::default(),
             },
         },
     }

@@ -886,3 +886,46 @@ async fn a_claude_settles_nothing_that_waits_for_another_pairs() {
     assert_eq!(two.call(own, ack).await, Ok(acked));
     assert!(!two.is_unsettled(&id));
 }
+
+#[tokio::test]
+async fn a_note_of_who_neither_sent_nor_got_a_handoff_is_refused_unless_it_says_what_blocks_it() {
+    let mut two = Two::new(Rig::fresh().await).await;
+    let operator = two.rig.connect(Role::Deck, None, true);
+    let order = |from, to, pair| {
+        Command::Handoff(HandoffParams {
+            from,
+            to: Some(to),
+            ask: "please look".to_owned(),
+            reason: "you know it".to_owned(),
+            runtime_session_id: Some(RuntimeSession::new(pair)),
+            ..HandoffParams::default()
+        })
+    };
+    let names = |agent, kind, id: &EntryId| {
+        Command::AppendNote(NoteParams {
+            handles: vec![id.clone()],
+            ..NoteParams::new(agent, kind, "it was done already")
+        })
+    };
+    let (first, second) = (two.first.bridge.conn, two.second.bridge.conn);
+    let (codex, deck) = (two.codex.conn, operator.conn);
+    let of_codex = order(Some(Agent::Codex), Agent::Claude, "second");
+    let by_codex = sent_by(&mut two.rig, codex, of_codex).await;
+    let by_operator = order(None, Agent::Codex, "default");
+    let by_operator = sent_by(&mut two.rig, deck, by_operator).await;
+    let (claude, done) = (Some(Agent::Claude), NoteKind::Done);
+    for (by, id) in [(first, &by_codex), (second, &by_operator)] {
+        let refused = two.call(by, names(claude, done, id)).await.unwrap_err();
+        assert!(refused.message.contains(id.as_str()), "{refused:?}");
+        let blocks = names(claude, NoteKind::Blocker, id);
+        two.call(by, blocks).await.unwrap();
+        assert!(two.rig.world().open_handoffs.contains_key(id));
+    }
+    for (by, agent, id) in [
+        (second, claude, &by_codex),
+        (codex, Some(Agent::Codex), &by_operator),
+    ] {
+        two.call(by, names(agent, done, id)).await.unwrap();
+        assert!(!two.rig.world().open_handoffs.contains_key(id));
+    }
+}

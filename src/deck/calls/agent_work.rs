@@ -1,5 +1,5 @@
-//! [`work`] and [`rules`]: what an agent is at, the packet that it was given, its files, what happened,
-//! and what it is told, for who opens them.
+//! [`work`] and [`rules`]: read, when somebody opens them, what an agent is working on, its packet,
+//! its files, its history, and the rules that it receives.
 
 use std::collections::VecDeque;
 

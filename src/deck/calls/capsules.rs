@@ -1,5 +1,5 @@
-//! [`CapsuleAccess`]: the tasks that can travel, as the deck reads them and as the operator acts on them
-//! from there. All of it is read beside the loop that draws.
+//! [`CapsuleAccess`]: the tasks that can travel, as the deck reads them and the operator acts on
+//! them there. All reads run beside the loop that draws.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! [`Elsewhere`]: search in tasks and in sessions that have ended, and the entries of these.
+//! [`Elsewhere`]: searches tasks and ended sessions, and reads the entries of these sessions.
 
 use std::fmt;
 use std::sync::Arc;

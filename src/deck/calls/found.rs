@@ -1,10 +1,11 @@
-//! What a search came to, as the screen lists it: [`found`], [`listed`] and [`nothing_found`].
+//! The results of a search, as the screen lists them: [`found`], [`listed`] and [`nothing_found`].
 
 use ctxrelay_ui::model as ui;
 
 use crate::client::ClientError;
 use crate::core::agent::Party;
 use crate::core::entry::EntryType;
+use crate::core::word::OpenWord;
 use crate::deck::calls::capsules::standing;
 use crate::deck::party::party_of;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit, SearchPage};
@@ -70,7 +71,7 @@ fn found_row(found: FoundHit) -> ui::FoundRow {
 fn row(hit: SearchHit) -> ui::FoundRow {
     ui::FoundRow {
         seq: hit.seq,
-        kind: kind(hit.entry_type, hit.finding.is_some()),
+        kind: kind(&hit.entry_type, hit.finding.is_some()),
         task: None,
         is_foreign: hit.apart,
         session: hit.session.map(|id| id.to_string()),
@@ -84,15 +85,15 @@ fn row(hit: SearchHit) -> ui::FoundRow {
 
 /// The timeline's word for an entry of this type, as far as that tells; a finding has that of an
 /// artifact.
-fn kind(entry_type: String, is_finding: bool) -> String {
-    let word = match EntryType::parse(&entry_type) {
+fn kind(entry_type: &OpenWord<EntryType>, is_finding: bool) -> String {
+    let word = match entry_type.known() {
         Some(EntryType::SessionStarted) => "session",
         Some(EntryType::FinalityProposal) => "finality",
         Some(EntryType::FinalityDecision) => "decision",
         Some(EntryType::Artifact) if is_finding => "finding",
         Some(EntryType::ReleaseGate) => "artifact",
         Some(EntryType::RuntimeEvent) => "event",
-        _ => return entry_type,
+        _ => return entry_type.to_string(),
     };
     word.to_owned()
 }
@@ -109,7 +110,7 @@ pub(in crate::deck) fn nothing_found(number: u64, words: String, why: String) ->
 
 #[cfg(test)]
 mod tests {
-    use super::kind;
+    use super::*;
 
     #[test]
     fn what_is_found_is_named_as_on_the_timeline() {
@@ -121,8 +122,8 @@ mod tests {
             ("their_own", "their_own"),
         ];
         for (entry_type, word) in words {
-            assert_eq!(kind(entry_type.to_owned(), false), word);
+            assert_eq!(kind(&OpenWord::of(entry_type), false), word);
         }
-        assert_eq!(kind("artifact".to_owned(), true), "finding");
+        assert_eq!(kind(&EntryType::Artifact.into(), true), "finding");
     }
 }

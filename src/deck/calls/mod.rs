@@ -1,4 +1,4 @@
-//! The screen's wishes as calls to the daemon, and what comes back of them.
+//! The screen's wishes as calls to the daemon, and their results.
 
 pub(in crate::deck) mod agent_work;
 pub mod capsules;

@@ -1,4 +1,4 @@
-//! [`notice`]: what came of a call, as the screen is told; [`failed`] where it was refused.
+//! [`notice`]: the result of a call, as shown on the screen; [`failed`]: a refusal.
 
 use ctxrelay_ui::Msg;
 use ctxrelay_ui::model::Level;

@@ -1,4 +1,4 @@
-//! [`open`]: an entry with all of its text, read for who opens it or copies it.
+//! [`open`]: reads an entry with all of its text, to show or copy it.
 
 use ctxrelay_ui::Msg;
 use ctxrelay_ui::model::EntryPlace;

@@ -1,4 +1,4 @@
-//! [`perform`]: the screen's wishes, as calls to the daemon. What became of one is a notice.
+//! [`perform`]: carries out the screen's wishes as calls to the daemon; each ends in a notice.
 
 use ctxrelay_ui::model::{self as ui, Level};
 use ctxrelay_ui::text::grouped;

@@ -1,4 +1,4 @@
-//! [`change_queue`]: messages that are tried again or given up, however many, beside the deck's loop.
+//! [`change_queue`]: retries or gives up messages, however many, beside the deck's loop.
 
 use ctxrelay_ui::model::Level;
 use ctxrelay_ui::text::grouped;

@@ -1,4 +1,4 @@
-//! [`search`]: the record is searched beside the deck's loop.
+//! [`search`]: searches the record beside the deck's loop.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! [`read_thread`]: a handoff or question with all that belongs to it, from the record and not only
-//! from what the timeline has loaded.
+//! [`read_thread`]: reads a handoff or question with everything that belongs to it, from the record
+//! and not only from what the timeline has loaded.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;

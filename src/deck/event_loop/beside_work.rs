@@ -1,4 +1,4 @@
-//! [`BesideWork`]: what the deck has done while its person does something else.
+//! [`BesideWork`]: work that the deck does while its person does something else.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! [`DeckExit`]: how the deck was left.
+//! [`DeckExit`]: how the person left the deck.
 
 use ctxrelay_ui::QuitChoice;
 

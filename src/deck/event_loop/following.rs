@@ -1,5 +1,5 @@
 //! [`Following`]: the deck's loop with a daemon. It wakes for whatever comes first, does what that
-//! asks for, and shows what has become of it.
+//! requires, and shows the result.
 
 use std::convert::Infallible;
 use std::mem;

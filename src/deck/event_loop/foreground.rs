@@ -1,5 +1,5 @@
-//! [`Foreground`]: the person's side of the deck's loop. Whatever the loop waits for, leaving goes at
-//! once, and that an answer is late is said.
+//! [`Foreground`]: the person's side of the deck's loop. Whatever the loop waits for, leaving works
+//! at once, and a late answer is reported as late.
 
 use std::pin::pin;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The deck's loop: before there is a daemon, with one, and how it ends.
+//! The deck's loop: before there is a daemon, with one, and its end.
 
 pub(in crate::deck) mod beside_work;
 pub mod deck_exit;

@@ -1,4 +1,4 @@
-//! [`on_signed`]: a wish with its signature is performed by what the deck was given, or as a call.
+//! [`on_signed`]: performs a wish with its signature, by what the deck was given or as a call.
 
 use std::sync::Arc;
 

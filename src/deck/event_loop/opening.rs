@@ -1,4 +1,4 @@
-//! [`while_opening`]: the screen before there is a daemon, which may have a long record to read.
+//! [`while_opening`]: the screen until there is a daemon, which may have to read a long record.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! [`read_all`]: everything that the deck begins with.
+//! [`read_all`]: reads everything that the deck starts with.
 
 use std::sync::Arc;
 

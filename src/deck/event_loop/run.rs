@@ -1,5 +1,5 @@
-//! [`run`]: the deck's life with a daemon. The display owns terminal and screen state; a task on the
-//! runtime owns the model and talks to the daemon.
+//! [`run`]: the deck's life with a daemon. The display owns the terminal and the screen state; a
+//! task on the runtime owns the model and talks to the daemon.
 
 use std::io;
 

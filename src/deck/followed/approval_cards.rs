@@ -1,4 +1,4 @@
-//! [`ApprovalCards`]: the cards of what the agents ask before they go on.
+//! [`ApprovalCards`]: the cards of the requests that the agents make before they go on.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! [`FindingRows`]: what reviews say, as rows; and one finding, read for who opens it.
+//! [`FindingRows`]: the findings of reviews, as rows; and one finding, read when it is opened.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

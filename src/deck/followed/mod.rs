@@ -1,4 +1,5 @@
-//! What the daemon told, as the deck keeps it: the folded record, its rows, and what beside it changes.
+//! What the daemon reported, as the deck keeps it: the folded record, its rows, and what else
+//! changes.
 
 pub(in crate::deck) mod approval_cards;
 pub(in crate::deck) mod findings;

@@ -1,5 +1,5 @@
-//! [`Model`]: what the daemon told so far. The same fold as the daemon's keeps it current, so
-//! that an entry costs no call.
+//! [`Model`]: what the daemon has reported so far. The daemon's own fold keeps it current, so an
+//! entry costs no call.
 
 use std::collections::BTreeMap;
 

@@ -12,7 +12,6 @@ const FOLLOWED_MAX: usize = 8;
 /// One of them.
 #[derive(Debug)]
 pub struct OwnMessage {
-    /// Its id.
     pub id: EntryId,
     /// For whom.
     pub to: Agent,

@@ -1,4 +1,4 @@
-//! [`QueueWait`]: why what is queued for an agent waits.
+//! [`QueueWait`]: why the messages queued for an agent wait.
 
 use std::fmt;
 

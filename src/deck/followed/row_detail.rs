@@ -1,4 +1,4 @@
-//! [`detail`]: what an opened entry shows beside its text.
+//! [`detail`]: what an opened entry shows besides its text.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! [`RowFacts`]: the part of what the daemon told that rows are made of. The model keeps the rows and
-//! lends it for each that it makes.
+//! [`RowFacts`]: the part of the daemon's reports from which rows are made. The model keeps the
+//! rows, and lends these facts for each row that it makes.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The words of a row: of which kind its entry is, and what stands at its edge.
+//! The words of a row: the kind of its entry, and the text at its edge.
 
 use crate::core::agent::Party;
 use crate::core::entry::{ContinuityFact, Entry, EntryKind};

@@ -1,5 +1,5 @@
-//! [`UnclearMessages`]: messages of which nobody can know whether they arrived, and those that a held
-//! Codex keeps waiting, kept current entry by entry; and the row for each receiver of the former.
+//! [`UnclearMessages`]: messages whose arrival nobody can know, and those that a paused Codex keeps
+//! waiting, kept current entry by entry; and the row of the former for each receiver.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! [`WorkIndex`]: the open handoffs as the screen shows them, kept current entry by entry.
 //!
-//! Fifty thousand of them cost nothing where nobody touches them: an entry names the few that it
-//! can change, and a handoff that only grows old waits in the order of its time.
+//! Fifty thousand of them cost nothing as long as nobody touches them: an entry names the few that
+//! it can change, and a handoff that only grows old waits in the order of its time.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The cards of the agents: what the status says of them now, and what the record says.
+//! The cards of the agents: their current status, and what the record has about them.
 
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::running as running_for;

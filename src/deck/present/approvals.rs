@@ -1,4 +1,4 @@
-//! The cards of what the agents ask before they go on.
+//! The cards of the requests that the agents make before they go on.
 
 use ctxrelay_ui::model as ui;
 

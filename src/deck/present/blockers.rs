@@ -1,4 +1,4 @@
-//! What stands in the way of a proposal, as a person reads it: by short names and places.
+//! The blockers of a proposal for a person: with short names and places.
 
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::grouped;

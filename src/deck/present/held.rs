@@ -1,5 +1,5 @@
-//! Cards of messages that `r` lets go on: those that wait behind a turn that the person stopped, and
-//! those with which the agents answered each other for too long.
+//! Cards of messages that `r` releases: those that wait behind a turn that the person stopped, and
+//! those with which the agents have answered each other for too long.
 
 use ctxrelay_ui::model as ui;
 

@@ -1,4 +1,4 @@
-//! [`missing`]: what the pair needs to work, for the key that asks.
+//! [`missing`]: what the pair still needs in order to work, for the key that shows it.
 
 use ctxrelay_ui::model as ui;
 
@@ -36,7 +36,6 @@ pub(super) enum PairNeed {
     Wake,
 }
 
-/// A step of the pair.
 pub(super) struct PairStep {
     pub(super) need: PairNeed,
     pub(super) step: ui::FirstStep,

@@ -1,4 +1,4 @@
-//! [`NoticeAbout`]: what can be done about a sentence of the daemon.
+//! [`NoticeAbout`]: what the operator can do about a notice of the daemon.
 
 use ctxrelay_ui::model as ui;
 

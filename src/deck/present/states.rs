@@ -1,4 +1,4 @@
-//! Rows of the inbox for what is not as it should be: one each, for as long as it is so, with what
+//! Rows of the inbox for states that are wrong: one each, for as long as the state lasts, with what
 //! can be done about it.
 
 use ctxrelay_ui::model as ui;

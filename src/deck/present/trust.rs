@@ -1,4 +1,4 @@
-//! The card of what has power in `config.json` and is not as the operator trusted it.
+//! The card of what has power in `config.json` and differs from what the operator trusted.
 
 use ctxrelay_ui::model as ui;
 

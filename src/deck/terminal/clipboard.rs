@@ -1,4 +1,4 @@
-//! [`copy`]: text on the clipboard of the person at this terminal.
+//! [`copy`]: puts text on the clipboard of the person at this terminal.
 
 use std::io::{self, Write as _, stdout};
 use std::process::{Command, Stdio};

@@ -1,6 +1,6 @@
 //! [`Display`]: the terminal with its two threads. One reads it, the other draws and owns the state
-//! of the screen; their callers share two bounded queues and one slot with them, so that a blocked
-//! terminal delays nobody but itself.
+//! of the screen; they share two bounded queues and one slot with their callers, so that a blocked
+//! terminal delays only itself.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

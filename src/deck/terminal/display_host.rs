@@ -1,4 +1,4 @@
-//! [`DisplayHost`]: what the screen asks of the process around it.
+//! [`DisplayHost`]: what the screen needs from the process around it.
 
 use crate::deck::key_slot::KeySlot;
 

@@ -1,5 +1,5 @@
-//! [`Drawing`]: the thread that draws. It takes what waits, up to a key that opens the editor, draws
-//! once, and does what the screen wants of the terminal; all other wishes it passes on.
+//! [`Drawing`]: the thread that draws. It takes the waiting input, up to a key that opens the
+//! editor, draws once, and does what the screen wants of the terminal; other wishes it passes on.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! [`Editor`]: a text in the person's own editor, on a private copy that is removed after.
+//! [`Editor`]: a text in the person's own editor, in a private copy that is removed afterwards.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _};

@@ -1,4 +1,4 @@
-//! [`Input`]: what the drawing thread is sent, and the two slots that it shares with its callers.
+//! [`Input`]: the messages to the drawing thread, and the two slots shared with its callers.
 
 use std::sync::{Arc, Mutex};
 

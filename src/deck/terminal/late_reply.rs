@@ -1,5 +1,5 @@
-//! [`LateReply`]: what a terminal says of its colours after nobody waited for it any more, kept
-//! from being taken for keys.
+//! [`LateReply`]: a terminal's reply about its colours that arrives after the wait for it has
+//! ended, kept from being taken for keys.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! [`edit`]: lends the terminal to the person's editor, and takes it back whatever becomes of that.
-//! [`Missed`]: what comes meanwhile.
+//! [`edit`]: lends the terminal to the person's editor, and takes it back however the editor ends.
+//! [`Missed`]: what arrives in the meantime.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;

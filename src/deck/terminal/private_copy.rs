@@ -1,4 +1,4 @@
-//! [`private_copy`]: a text in a file that only the person can read, outside of the project.
+//! [`private_copy`]: a text in a file that only the person can read, outside the project.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::{self, Write as _};

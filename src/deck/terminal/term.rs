@@ -1,5 +1,5 @@
-//! [`Screen`]: the only place that touches the terminal. Whatever happens, it is given back as
-//! it was found.
+//! [`Screen`]: the only place that touches the terminal. In every case the terminal is restored to
+//! the state in which it was found.
 
 use std::fs::File;
 use std::io::{self, Stdout, Write as _, stderr, stdin, stdout};

@@ -1,5 +1,5 @@
 //! [`TerminalInput`]: the one reader of this process's terminal. Reading a terminal cannot be
-//! cancelled: a reader of each screen's own would go on behind its screen and take the next one's
+//! cancelled: a separate reader for each screen would outlive its screen and take the next one's
 //! first key.
 
 use std::sync::mpsc::{SendError, SyncSender};

@@ -1,4 +1,4 @@
-//! [`Arguments`]: what of the app-server's command line counts here.
+//! [`Arguments`]: the part of the app-server's command line that matters here.
 
 use std::ffi::OsString;
 

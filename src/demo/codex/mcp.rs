@@ -1,6 +1,6 @@
 //! [`McpClient`]: calls tools over streamable HTTP, as Codex does for each of its threads.
 //!
-//! One connection per request, answers as one JSON body; all that the daemon's `/mcp` needs.
+//! One connection per request, and answers as one JSON body: the daemon's `/mcp` needs no more.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! The scripted `codex app-server`: a process of its own that the real adapter starts, speaking
-//! the part of the protocol that the adapter uses, with one model that knows one story.
+//! The scripted `codex app-server`: its own process, which the real adapter starts. It speaks the
+//! part of the protocol that the adapter uses, and has one model that knows one story.
 //!
-//! - [`arguments`]: what of the command line counts.
-//! - [`server`]: connections and requests; [`thread`]: what it keeps.
+//! - [`arguments`]: the part of the command line that matters.
+//! - [`server`]: connections and requests; [`thread`]: its state.
 //! - [`turn`]: what the scripted Codex does with a message; [`mcp`]: its way to its tools.
 //!
 //! Keeps nothing on disk: after a crash its threads are unknown, as after a lost `$CODEX_HOME`.

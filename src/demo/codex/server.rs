@@ -1,6 +1,6 @@
-//! [`serve`]: the WebSocket and what is asked on it. One loop owns all threads.
+//! [`serve`]: the WebSocket and the requests on it. One loop owns all threads.
 //!
-//! Notifications go to every client: there are two at most, the daemon and a terminal.
+//! Notifications go to every client: there are at most two, the daemon and a terminal.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;

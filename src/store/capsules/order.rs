@@ -1,4 +1,4 @@
-//! [`ListPlace`]: where a task stands in the list, latest first.
+//! [`ListPlace`]: the position of a task in the list, latest first.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
-//! [`keep_rules`]: the redaction rules of the last `config.json` that could be read, for a program that
-//! starts while it cannot.
+//! [`keep_rules`]: the redaction rules of the last readable `config.json`, for a program that
+//! starts while the file cannot be read.
 //!
-//! Who can write them can write `config.json` too, where rules need no trust either. The allow-list,
-//! which needs it, is not among them.
+//! Anybody who can write them can write `config.json` too, where rules need no trust either. The
+//! allow-list does need it, and is therefore not kept here.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! [`HeadKeeper`]: has the head outside written from time to time, and tells when that fails.
+//! [`HeadKeeper`]: has the head outside written from time to time, and reports when that fails.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -17,14 +17,13 @@ use crate::dirs::exists;
 /// How much is copied at once, in bytes.
 const PIECE: usize = 64 * 1024;
 
-/// What was copied.
+/// A copy of lines that were set aside.
 #[derive(Debug)]
 pub(super) struct Aside {
-    /// Where it lies.
+    /// Where the copy is.
     pub path: PathBuf,
-    /// How many lines, a last one without its newline too.
+    /// The number of lines, including a last one without its newline.
     pub lines: u64,
-    /// How many bytes.
     pub bytes: u64,
     /// The digest of the bytes.
     pub sha256: String,

@@ -1,11 +1,11 @@
 //! [`Border`]: up to where a ledger is believed.
 //!
-//! The chain has no key: every writer to the project can continue it. So the head that is kept
-//! outside of the project is the border. Behind that of an orderly end there is nothing of ours.
-//! Behind that of a crash may stand what was recorded in the last second, but nothing that speaks
-//! for the operator, whose word is acknowledged only once the head outside has it. Of what the
-//! head vouches for by its hash everything is believed, and of what it does not vouch for nothing
-//! that speaks for the operator.
+//! The chain has no key: anybody who can write to the project can extend it. So the border is the
+//! head that is kept outside the project. After the head of an orderly end there can be nothing of
+//! ours. After the head of a crash there may be entries of the last second, but none that speaks
+//! for the operator, whose word is acknowledged only once the head outside covers it. What the head
+//! vouches for by its hash is believed entirely; of anything else, nothing that speaks for the
+//! operator is believed.
 
 use std::path::Path;
 
@@ -20,13 +20,13 @@ use sha2::Digest as _;
 use super::check::{Checker, LineVerdict};
 use super::walk::{Linked, Walked};
 
-/// Up to where a ledger is believed.
+/// The position up to which a ledger is believed.
 #[derive(Debug, Clone)]
 pub struct Border {
-    /// Hashes of entries that are ours, as they are known outside, oldest first. An empty one is
-    /// the beginning of the file.
+    /// Hashes of our entries, as kept outside, oldest first. An empty one is the beginning of the
+    /// file.
     marks: Vec<String>,
-    /// The last of them, when the file has to have it.
+    /// The last of them, if the file has to contain it.
     head: Option<Head>,
     clean: bool,
     foreign_through: u64,
@@ -90,17 +90,17 @@ impl Border {
     }
 }
 
-/// Follows a ledger line by line, from its beginning or from where the head was passed.
+/// Follows a ledger line by line, from its beginning or from the position of the head.
 #[derive(Debug)]
 pub(super) struct Belief<'a> {
     border: Option<&'a Border>,
-    /// The last of the marks that the file has.
+    /// The last of the marks that is in the file.
     found: Option<usize>,
-    /// From where on the last mark vouches.
+    /// The entry from which on the last mark vouches.
     linked_from: u64,
 }
 
-/// What a line is to the record.
+/// What a line means for the record.
 #[derive(Debug)]
 pub(super) enum JudgedLine {
     Entry {
@@ -109,20 +109,20 @@ pub(super) enum JudgedLine {
         /// The hash on it; empty in an unchained prefix.
         hash: String,
     },
-    /// No entry, and why.
+    /// Not an entry, with the reason.
     Bad(String),
-    /// The last line, which was not written to its end.
+    /// The last line, if it was not written to its end.
     Torn,
-    /// Not ours, nor is anything behind it.
+    /// Not ours, and neither is anything after it.
     Foreign,
 }
 
-/// What is to be done about a file that was read to its end.
+/// What to do about a file that was read to its end.
 #[derive(Debug)]
 pub(super) enum Judgement {
-    /// It is as it should be, up to where it is believed.
+    /// The file is correct up to where it is believed.
     Stands,
-    /// To be read again, with this border.
+    /// Read the file again, with this border.
     Again(Border),
 }
 

@@ -1,4 +1,4 @@
-//! [`Checker`]: follows the chain from line to line and says what is wrong with each.
+//! [`Checker`]: follows the chain from line to line and reports what is wrong with each.
 //!
 //! Pure: opening and verifying feed it the same lines and draw their own conclusions.
 
@@ -9,12 +9,12 @@ use ctxrelay_core::entry::EntryKind;
 use ctxrelay_core::hex::hex;
 use ctxrelay_core::wire::line::{BadLine, ChainLink, GENESIS, parse};
 
-/// What is wrong with a chained ledger at some place.
+/// A fault in a chained ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainFault {
-    /// The first entry that is not as it was written.
+    /// The first entry that differs from what was written.
     pub seq: u64,
-    /// The physical line at which it shows, counted from 1.
+    /// The physical line where it shows, counted from 1.
     pub line: u64,
     /// What happened there.
     pub reason: Reason,
@@ -23,26 +23,26 @@ pub struct ChainFault {
 /// What happened to a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reason {
-    /// The entry's text does not give its hash.
+    /// The entry's text does not match its hash.
     Edited,
     /// The entry does not continue the one before it: one of the two was rewritten together with
     /// its hash.
     Unlinked,
-    /// Entries are gone.
+    /// Entries are missing.
     Missing,
-    /// A line stands here that was not written here.
+    /// A line is here that was not written here.
     Inserted,
-    /// Entries stand in another order.
+    /// Entries are in another order.
     Swapped,
-    /// The end is gone: the head kept outside the project is ahead of the file.
+    /// The end is missing: the head kept outside the project is ahead of the file.
     Truncated,
-    /// No entry, where one was.
+    /// No entry where there was one.
     NotAnEntry,
     /// The unchained part, written by an older version, was changed after the chain began.
     PrefixChanged,
-    /// The entry is as it was written, but the long text that it names is not there.
+    /// The entry is unchanged, but the long text that it names is missing.
     BlobMissing,
-    /// The entry is as it was written, but under the name of its long text lies something else.
+    /// The entry is unchanged, but the file of its long text contains something else.
     BlobAltered,
 }
 
@@ -77,7 +77,7 @@ pub(super) enum LineVerdict {
     Bad(String),
 }
 
-/// Where the chain stands.
+/// The current end of the chain.
 #[derive(Debug, Clone)]
 enum Tip {
     /// No chained line yet; the digest of all bytes so far.
@@ -104,7 +104,7 @@ impl<'de> Deserialize<'de> for Tip {
     }
 }
 
-/// Follows a ledger line by line. Can be kept once the chain has begun.
+/// Checks a ledger line by line. Can be stored once the chain has begun.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Checker {
     tip: Tip,
@@ -112,17 +112,17 @@ pub(super) struct Checker {
     lines: u64,
     /// Lines before the first chained one.
     prefix: u64,
-    /// The first line of the prefix that is no entry.
+    /// The first line of the prefix that is not an entry.
     prefix_bad: Option<u64>,
     /// Entries on chained lines.
     chained: u64,
     entries: u64,
     bad: u64,
     fault: Option<ChainFault>,
-    /// The numbers that were jumped over where the fault is.
+    /// The numbers that are skipped at the fault.
     gap: std::ops::Range<u64>,
-    /// From this entry on each is intact and continues the one before it: the last one vouches for
-    /// them, and for nothing before.
+    /// From this entry on, each is intact and continues the previous one: the last one vouches for
+    /// them, and for nothing earlier.
     linked_from: u64,
 }
 

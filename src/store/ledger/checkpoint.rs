@@ -1,9 +1,9 @@
-//! [`Checkpoint`]: what reading a ledger from its beginning gives, kept, so that opening reads
+//! [`Checkpoint`]: the result of reading a ledger from its beginning, kept so that opening reads
 //! only what came later.
 //!
-//! Throw-away: bound to the number and hash of an entry, to the build that folded it, and by its
-//! digest to a file outside the project, because a writer to `state/` could otherwise have the
-//! daemon believe in decisions that no entry holds. What does not fit is not taken.
+//! It can be discarded, and is accepted only if it matches: it is bound to the number and hash of
+//! an entry, to the build that folded it, and by its digest to a file outside the project.
+//! Otherwise a writer to `state/` could make the daemon believe in decisions that no entry holds.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -30,8 +30,8 @@ pub struct Checkpoint {
     pub(super) snapshot: Snapshot,
     pub(super) checker: Checker,
     pub(super) index: EntryIndex,
-    /// The file as it was left, when the checkpoint was made after the last write to it, and nobody
-    /// else was at it.
+    /// The file as it was left, if the checkpoint was made after its last write and nobody else
+    /// touched it.
     pub(super) stamp: Option<Stamp>,
 }
 

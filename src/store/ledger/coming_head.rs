@@ -1,4 +1,5 @@
-//! [`Kept::met_in`]: the head that is kept outside, beside the ledger that it is of.
+//! [`Kept::met_in`]: the head that is kept outside, moved on to the operator's word in this ledger
+//! if a crash came between the two.
 
 use std::io;
 use std::path::Path;

@@ -5,7 +5,7 @@ use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::RuntimeSession;
 use ctxrelay_core::wire::control::LedgerListParams;
 
-/// Which entries are wanted; everything when empty.
+/// Which entries are wanted; an empty filter selects all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EntryFilter {
     /// Only this `type`.
@@ -14,13 +14,13 @@ pub struct EntryFilter {
     pub source: Option<Party>,
     /// Only for this party.
     pub target: Option<Party>,
-    /// Only of this pair, and what belongs to no pair.
+    /// Only entries of this pair, or of no pair.
     pub runtime_session: Option<RuntimeSession>,
     /// Not before, ms since the epoch.
     pub since_ms: Option<i64>,
     /// Not after, ms since the epoch.
     pub until_ms: Option<i64>,
-    /// Only with this text in the content, whatever its case.
+    /// Only with this text in the content, ignoring case.
     pub text: Option<String>,
     /// Only with an id that ends like this.
     pub id_end: Option<String>,

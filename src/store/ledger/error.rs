@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::disk_space::SpaceRefusal;
 use crate::head::Heads;
 
-/// Why a ledger cannot be opened or did not take an entry.
+/// Why a ledger cannot be opened or did not accept an entry.
 ///
 /// Cloned into the answer of every append that waited for the same write.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum LedgerError {
         /// What to do.
         hint: String,
     },
-    /// A later version wrote in it.
+    /// A later version wrote to it.
     #[error("{} was written by a newer ctxrelay: use that version, or move the file to .contextrelay/archives and start again; it can still be read (`ctxrelay ledger list`)", .0.display())]
     NewerSchema(PathBuf),
     /// A folder, a pipe or a device has its name.
@@ -55,25 +55,25 @@ pub enum LedgerError {
     /// Another name leads to the file.
     #[error("{} has another name as well, by which somebody else could write it: replace it by a copy (cp -p FILE FILE.new && mv FILE.new FILE) and start again", .0.display())]
     HardLink(PathBuf),
-    /// The disk took longer than somebody can wait.
+    /// The disk took longer than a caller can wait.
     #[error("{} did not take an entry in time: it may be recorded yet", .0.display())]
     Late(PathBuf),
-    /// So much waits for the disk that nothing more is taken.
+    /// So much waits for the disk that nothing more is accepted.
     #[error("{} takes nothing more for now: too much waits for the disk", .0.display())]
     Full(PathBuf),
-    /// The thread that writes has failed: a fault of ours, after which nothing more is written.
+    /// The writing thread has failed: a fault of ours, after which nothing more is written.
     #[error("{} is no longer written, because of a fault of ctxrelay: what was being recorded may be in it or not", .0.display())]
     WriterGone(PathBuf),
-    /// An entry that no reader would take back.
+    /// An entry that no reader would accept.
     #[error("an entry cannot be recorded: {0}")]
     Refused(String),
-    /// There is no room for another long text; everything else is taken.
+    /// There is no space for another long text; everything else is accepted.
     #[error(transparent)]
     NoRoom(SpaceRefusal),
     /// The disk failed in another way.
     #[error("could not {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// What was attempted.
         doing: &'static str,
         /// The ledger.
         path: PathBuf,

@@ -1,5 +1,5 @@
 //! [`LedgerFile`]: what the writer needs of a file, so that tests can make each step fail; and
-//! [`DiskFile`], the real one.
+//! [`DiskFile`]: the real one.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Seek as _, Write as _};
@@ -9,19 +9,17 @@ use std::sync::Arc;
 
 /// A file that grows at its end.
 pub(super) trait LedgerFile: Send + std::fmt::Debug {
-    /// Writes at the end. Returns where the bytes end, counted from the beginning of the file: only
-    /// that tells whether somebody else wrote in the same moment. After an error some of them may be
-    /// there.
+    /// Writes at the end. Returns the file position after the bytes, which alone shows whether
+    /// somebody else wrote at the same moment. After an error some of the bytes may be there.
     fn append(&mut self, bytes: &[u8]) -> io::Result<u64>;
     /// Makes what was written survive a loss of power.
     fn sync(&mut self) -> io::Result<()>;
     /// Cuts the file.
     fn truncate(&mut self, len: u64) -> io::Result<()>;
-    /// How long it is now; an error of kind `NotFound` when its name is not its own any more.
+    /// Its current length; an error of kind `NotFound` if its name no longer leads to it.
     fn len(&mut self) -> io::Result<u64>;
-    /// Drops the descriptor and opens the file that has the name: the same one, or one that somebody
-    /// put in its place and that reads as it does, this long and no longer. Of any other it is an
-    /// error of kind `NotFound`.
+    /// Drops the descriptor and opens the file of this name: the same file, or a replacement with
+    /// the same content, of exactly this length. Any other file is an error of kind `NotFound`.
     fn reopen(&mut self, len: u64) -> io::Result<()>;
     /// The descriptor, for reading at a position.
     fn reader(&self) -> Arc<File>;
@@ -32,7 +30,7 @@ pub(super) trait LedgerFile: Send + std::fmt::Debug {
 pub(super) struct DiskFile {
     path: PathBuf,
     file: Arc<File>,
-    /// Device and inode: another file under the same name is not this ledger.
+    /// Device and inode: another file with the same name is not this ledger.
     identity: (u64, u64),
 }
 

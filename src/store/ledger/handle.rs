@@ -14,18 +14,18 @@ use super::error::LedgerError;
 use super::shared::SharedLedger;
 use super::writer::Job;
 
-/// Why an append was not taken. Nothing of it was recorded.
+/// Why an append was not accepted. Nothing of it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotTaken {
     /// The queue before the writer is full.
     #[error("too many appends are waiting: try again in a moment")]
     Full,
-    /// The ledger was closed, or its writer has failed: no later append is taken either.
+    /// The ledger was closed, or its writer has failed: no later append is accepted either.
     #[error("nobody writes this ledger any more")]
     WriterGone,
 }
 
-/// An open ledger, to be written and, as [`SharedLedger`], read. Clones are the same ledger.
+/// An open ledger, for writing and, as [`SharedLedger`], for reading. Clones are the same ledger.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     pub(super) shared: Arc<SharedLedger>,

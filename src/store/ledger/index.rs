@@ -1,5 +1,5 @@
-//! [`EntryIndex`]: where each entry lies in the file, what it is in a few bytes, and which entry has
-//! an id.
+//! [`EntryIndex`]: where each entry is in the file, its kind in a few bytes, and which entry has an
+//! id.
 
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ impl SlotWords {
     }
 }
 
-/// Finds entries by number, by id and by what filters ask.
+/// Finds entries by number, by id and by filter.
 #[derive(Debug, Default)]
 pub(super) struct EntryIndex {
     slots: Slots,
@@ -39,11 +39,11 @@ pub(super) struct EntryIndex {
     ids: Ids,
 }
 
-/// Places of slots by the hash of their ids. The ids themselves stand in the file, so that a lookup
-/// reads the entries that come into question: one, almost always.
+/// Positions of slots by the hash of their ids. The ids themselves are only in the file, so a
+/// lookup reads the candidate entries: almost always one.
 ///
-/// Many small tables, because one that grows is copied: that of a million entries would hold up
-/// an append, and leave a hole of its size in the memory.
+/// Many small tables, because a growing table is copied: one of a million entries would delay an
+/// append, and leave a hole of its size in memory.
 #[derive(Debug)]
 struct Ids(Box<[HashTable<u32>; ID_TABLES]>);
 
@@ -211,7 +211,7 @@ impl EntryIndex {
     }
 }
 
-/// What a filter asks, in codes.
+/// A filter, as codes.
 struct Wanted {
     codes: [Want; 4],
     since_ms: i64,
@@ -220,9 +220,9 @@ struct Wanted {
 
 enum Want {
     Any,
-    /// This code, or one that says nothing.
+    /// This code, or `OTHER`.
     Only(u8),
-    /// The codes of the words that a type has, or one that says nothing.
+    /// The codes of a type's words, and `OTHER`.
     Among(Box<[bool; 256]>),
     /// The same, or no word at all.
     OnlyOrNone(u8),

@@ -1,5 +1,5 @@
 //! [`keep_whole`]: cuts a text that is too long for its line and keeps all of it beside the ledger;
-//! [`keep_raw`]: keeps what a finding was made of there.
+//! [`keep_raw`]: keeps the source of a finding there.
 
 use serde_json::{Map, Value};
 

@@ -1,18 +1,19 @@
-//! [`LeftFile`]: whether a ledger's file is as this process left it, and was read as it was written.
+//! [`LeftFile`]: whether a ledger's file is still as this process left it, and was read as it was
+//! written.
 
 use std::fs::File;
 
 use super::stamp::Stamp;
 
-/// Follows the file from the start that read it to the last checkpoint. Only a file that nobody else
-/// was at is vouched for: what a stamp spares the next start reading is read by nobody then.
+/// Follows the file from the start that read it to the last checkpoint. It vouches only for a file
+/// that nobody else touched: the part that a stamp spares the next start is then read by nobody.
 #[derive(Debug, Default)]
 pub(super) struct LeftFile {
-    /// As our last write left it.
+    /// The stamp after our last write.
     left: Option<Stamp>,
-    /// How often it was found otherwise. A write of ours that failed counts as well.
+    /// How often the stamp was different. A failed write of ours counts as well.
     touches: u64,
-    /// At how many of them all of its content was read, and was as it was written.
+    /// The number of touches at which all of the content was read and found as written.
     read_at: Option<u64>,
 }
 

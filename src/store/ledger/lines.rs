@@ -7,7 +7,7 @@ use ctxrelay_core::wire::line::LINE_MAX;
 /// How much is read at once. Large enough that system calls do not count.
 const READ_BYTES: usize = 256 * 1024;
 
-/// Reads lines; holds one at a time, and of a line above [`LINE_MAX`] nothing.
+/// Reads lines; holds one at a time, and nothing of a line above [`LINE_MAX`].
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     reader: BufReader<R>,

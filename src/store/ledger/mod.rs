@@ -1,12 +1,12 @@
-//! The ledger: [`open()`], then [`Ledger::append`] and the reading calls; [`verify()`] and [`seal()`]
-//! work on files that nobody has open.
+//! The ledger: [`open()`], then [`Ledger::append`] and the reading calls; [`verify()`] and
+//! [`seal()`] work on files that nobody has open.
 //!
 //! ```text
 //! append ─► queue ─► writer thread: serialise, redact, chain ─► one write ─► one sync ─► Durable
 //! ```
 //!
-//! Knows lines, hashes and files. Does not know who appends, and does not fold after opening:
-//! the receiver of [`WriterEvent::Durable`] folds those very entries.
+//! Knows lines, hashes and files. Does not know who appends, and does not fold after opening: the
+//! receiver of [`WriterEvent::Durable`] folds those very entries.
 
 mod aside;
 mod belief;

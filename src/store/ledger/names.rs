@@ -1,5 +1,5 @@
-//! [`Names`]: small numbers for the words that recur on entries, so that the index can tell what
-//! an entry is without reading it.
+//! [`Names`]: small numbers for the words that recur in entries, so that the index can tell an
+//! entry's kind without reading it.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub(super) const OTHER: u8 = u8::MAX;
 /// Longer words get no code: a ledger from elsewhere must not fill the memory with them.
 const NAME_BYTES_MAX: usize = 64;
 
-/// Words and their codes, in the order in which they were met.
+/// Words and their codes, in the order of their first appearance.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Names(Vec<String>);

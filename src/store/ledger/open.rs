@@ -1,4 +1,4 @@
-//! [`open`]: reads a ledger, mends its end, and starts its writer.
+//! [`open`]: reads a ledger, repairs its end, and starts its writer.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -34,12 +34,10 @@ use super::shared::{LedgerHealth, SharedLedger};
 use super::stamp::Stamp;
 use super::writer::{Next, WAITING_MAX, Writer, WriterEvent};
 
-/// What to open.
 #[derive(Debug)]
 pub struct OpenOptions {
-    /// The project.
     pub dirs: ProjectDirs,
-    /// The session; its file is made when there is none.
+    /// The session; its file is created if there is none.
     pub session: SessionId,
     /// The head of the sealed ledger that a new file follows.
     pub prev_head: Option<String>,
@@ -47,33 +45,33 @@ pub struct OpenOptions {
     pub redactor: Arc<Redactor>,
     /// What is known of the file already; not taken when it does not fit.
     pub checkpoint: Option<Checkpoint>,
-    /// What is known of it outside of the project. `None`: whatever is in it is believed.
+    /// What is known of it outside the project. `None`: everything in it is believed.
     pub outside: Option<Outside>,
-    /// Refuses long texts where there is no room. `None`: the disk alone does.
+    /// Refuses long texts if there is no space. `None`: only the disk does.
     pub space: Option<Arc<DiskSpace>>,
 }
 
-/// The border of belief, and who keeps it.
+/// The border of belief, and its keeper.
 #[derive(Debug, Clone)]
 pub struct Outside {
     /// Written before the operator's word is acknowledged.
     pub heads: Heads,
-    /// Whose word is in the file.
+    /// Whose entries are in the file.
     pub origin: Origin,
 }
 
-/// Whose word is in a file before it is read.
+/// Whose entries are in a file, before it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The project lies where it was registered: ours, up to the border.
     Known,
     /// Somebody else's, because the project was moved, copied or cloned.
     Elsewhere,
-    /// Nobody's: a session that is being begun, and has no head before its first entry.
+    /// Nobody's: a new session, which has no head before its first entry.
     Begun,
 }
 
-/// An open ledger and what was in it.
+/// An open ledger and its content.
 #[derive(Debug)]
 pub struct OpenedLedger {
     /// The handle.
@@ -88,26 +86,26 @@ pub struct OpenedLedger {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OpenReport {
     pub entries: u64,
-    /// Bytes, after mending.
+    /// Bytes, after repair.
     pub bytes: u64,
-    /// Lines that are no entries.
+    /// Lines that are not entries.
     pub bad_lines: u64,
     /// Lines of an older, unchained ledger before the first chained one.
     pub prefix_lines: u64,
-    /// Where the torn last line was put, if there was one.
+    /// Where the torn last line was moved, if there was one.
     pub torn: Option<PathBuf>,
     /// Number and hash of the last chained entry.
     pub head: Option<(u64, String)>,
     /// Every chained line continues the one before it.
     pub chain_ok: bool,
-    /// Every line was read, or none was changed since a run that read them. If not, only
-    /// [`super::verify()`] knows whether what the checkpoint covers is as it was.
+    /// Every line was read, or none has changed since a run that read them. If not, only
+    /// [`super::verify()`] can tell whether the part that the checkpoint covers is unchanged.
     pub is_read: bool,
     /// The last entry that the checkpoint spared reading.
     pub spared_to: Seq,
     /// The last entries, oldest first, [`RECENT_MAX`](super::RECENT_MAX) at most.
     pub recent: VecDeque<Arc<Stored>>,
-    /// What somebody else did to it, as far as it does not tell of that itself.
+    /// What somebody else did to it, as far as the record does not say so itself.
     pub alarms: Vec<Alarm>,
 }
 

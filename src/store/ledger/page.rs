@@ -1,4 +1,4 @@
-//! [`Page`]: the ledger in pieces.
+//! [`Page`]: a piece of the ledger.
 
 use std::io;
 
@@ -23,15 +23,15 @@ const LEFT_OUT_MAX: usize = 5_000;
 /// on: a person names what is new, and a long record would take seconds for a name that is mistyped.
 const END_PAGES_MAX: usize = 20;
 
-/// A piece of the ledger.
+/// Some entries of the ledger.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
-    /// The entries, in the order asked for.
+    /// The entries, in the requested order.
     pub entries: Vec<Stored>,
-    /// The cursor to go on from; `None` when there is nothing more to look at. A page may be
-    /// short, or empty, and have one: so much was looked at without finding more.
+    /// The cursor for the next page; `None` if there is nothing more. A page may be short or empty
+    /// and still have one: the limit of lines to examine was reached.
     pub next: Option<u64>,
-    /// The lines that cannot be read, among those that were looked at.
+    /// The lines that cannot be read, among those that were examined.
     pub(crate) left_out: LinesLeftOut,
 }
 

@@ -1,12 +1,11 @@
-//! [`ReadProgress`]: how far the reading of a ledger is, to be shown meanwhile.
+//! [`ReadProgress`]: how far the reading of a ledger is, for display.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-/// How far a reading is. Clones share it; the reader of the ledger never waits for a caller that
-/// looks.
+/// The progress of a reading. Clones share it; the reader of the ledger never waits for a caller.
 #[derive(Debug, Clone, Default)]
 pub struct ReadProgress(Arc<Figures>);
 
@@ -17,14 +16,14 @@ struct Figures {
     entries: AtomicU64,
 }
 
-/// What is read, each figure as of about the same time.
+/// What has been read; all figures are of about the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReadSoFar {
-    /// Bytes that are read, from the beginning of the file.
+    /// Bytes read, from the beginning of the file.
     pub bytes: u64,
-    /// Bytes of the file.
+    /// Bytes in the file.
     pub of: u64,
-    /// Entries that are read.
+    /// Entries read.
     pub entries: u64,
 }
 

@@ -1,6 +1,6 @@
 //! [`read`]: all entries of a ledger file that somebody else may be writing.
 //!
-//! Takes no lock and mends nothing.
+//! Takes no lock and repairs nothing.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! [`Reading`]: a ledger file at random places, for those that do not write it.
+//! [`Reading`]: a ledger file at random positions, for readers that do not write it.
 
 use std::io;
 use std::ops::Deref;
@@ -15,8 +15,8 @@ use crate::dirs::open_private;
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::snapshot::Snapshot;
 
-/// A ledger as it was when it was opened. Takes no lock, mends nothing, and does not follow what
-/// is appended later.
+/// A ledger as it was when it was opened. Takes no lock, repairs nothing, and does not follow later
+/// appends.
 #[derive(Debug)]
 pub struct Reading {
     shared: SharedLedger,

@@ -35,7 +35,7 @@ pub(super) enum End {
     Torn { offset: u64 },
 }
 
-/// What one pass over a file gives.
+/// The result of one pass over a file.
 pub(super) struct Scan {
     pub checker: Checker,
     pub index: EntryIndex,
@@ -46,13 +46,13 @@ pub(super) struct Scan {
     pub end: End,
     /// A later version wrote some of it.
     pub is_newer: bool,
-    /// Every line was read, or none was changed since a run that read them.
+    /// Every line was read, or none has changed since a run that read them.
     pub is_read: bool,
     /// The last entry that a checkpoint spared reading.
     pub spared_to: Seq,
-    /// From [`Self::bytes`] on stands what is not believed: nothing of it is in here.
+    /// The file after [`Self::bytes`] is not believed: nothing of it is in here.
     pub is_cut_short: bool,
-    /// The head outside is of an entry that the file does not have.
+    /// The head outside belongs to an entry that is not in the file.
     pub lost: Option<Alarm>,
 }
 

@@ -1,4 +1,4 @@
-//! [`seal`]: puts a closed ledger away.
+//! [`seal`]: archives a closed ledger.
 
 use std::fs;
 use std::io;

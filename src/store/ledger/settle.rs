@@ -1,4 +1,4 @@
-//! [`settle`]: what is done about a ledger of which not everything is believed.
+//! [`settle`]: handles a ledger of which not everything is believed.
 
 use std::path::Path;
 

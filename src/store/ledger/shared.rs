@@ -1,5 +1,5 @@
-//! [`SharedLedger`]: what the writer and the readers of an open ledger share; [`LedgerHealth`], how the
-//! ledger stands, and [`Stats`], what of that is told.
+//! [`SharedLedger`]: what the writer and the readers of an open ledger share; [`LedgerHealth`]: the
+//! state of the ledger; [`Stats`]: the part of it that is reported.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -24,27 +24,27 @@ pub struct Stats {
     pub entries: u64,
     /// Bytes in the file.
     pub bytes: u64,
-    /// As many of ours may stand behind them: a write that is under way, or that failed and was not
-    /// taken back yet.
+    /// So many more of ours may follow them: a write that is under way, or that failed and was not
+    /// undone yet.
     pub ahead: u64,
-    /// Lines that are no entries.
+    /// Lines that are not entries.
     pub bad_lines: u64,
     /// Number and hash of the last chained entry.
     pub head: Option<(u64, String)>,
     /// Whether every chained line continued the one before it, when the file was opened and
     /// since then.
     pub chain_ok: bool,
-    /// Bytes that somebody else wrote to the open file. They are no part of the record and were
+    /// Bytes that somebody else wrote to the open file. They are not part of the record and were
     /// moved to `sessions/<id>.foreign-<ms>`.
     pub foreign_bytes: u64,
 }
 
-/// How an open ledger stands.
+/// The state of an open ledger.
 #[derive(Debug)]
 pub(super) struct LedgerHealth {
-    /// Follows what is in the file, ours included.
+    /// Checks what is in the file, our writes included.
     pub checker: Checker,
-    /// The last entry that was acknowledged. The file may have lost it.
+    /// The last acknowledged entry. The file may have lost it.
     pub head: Option<(u64, String)>,
     pub bytes: u64,
     /// See [`Stats::ahead`].
@@ -52,13 +52,13 @@ pub(super) struct LedgerHealth {
     pub foreign_bytes: u64,
     /// The first entry that this run wrote.
     pub first_own: Option<u64>,
-    /// Somebody else took a part of the file away.
+    /// Somebody else cut the file.
     pub was_cut: bool,
-    /// Whether anybody else was at the file.
+    /// Whether anybody else touched the file.
     pub left: LeftFile,
 }
 
-/// What the writer and the readers share. The index is locked before the health.
+/// What the writer and the readers share. Lock order: the index, then the health.
 #[derive(Debug)]
 pub struct SharedLedger {
     pub(super) path: PathBuf,

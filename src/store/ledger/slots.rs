@@ -1,9 +1,9 @@
-//! [`Slots`]: where each entry lies, in half of what a [`Slot`] takes for entries that follow one
-//! another as our own writer puts them: their numbers and lengths need not be kept then.
+//! [`Slots`]: the position of each entry, in half the memory of a [`Slot`] for entries as our own
+//! writer appends them: their numbers and lengths follow from one another and are not kept.
 
 use std::ops::Range;
 
-/// One entry's place and what filters ask about.
+/// One entry's position and the facts that filters need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot {
     /// Where the line begins.
@@ -72,7 +72,7 @@ pub(super) struct Slots {
 #[derive(Debug)]
 enum Block {
     Packed(Packed),
-    /// With a line between them that is no entry, a jump of the clock, or the longest lines.
+    /// With a line between them that is not an entry, a jump of the clock, or the longest lines.
     Loose(Vec<Slot>),
 }
 
@@ -81,15 +81,15 @@ enum Block {
 struct Packed {
     first: Slot,
     rows: Vec<Row>,
-    /// The last line's length; those of the others follow from where the next one begins.
+    /// The last line's length; the others' lengths follow from where the next line begins.
     last_len: u32,
 }
 
-/// What cannot be told from the slots before it. Sixteen bytes, because there may be a million of
+/// What cannot be derived from the earlier slots. Sixteen bytes, because there may be a million of
 /// them.
 #[derive(Debug, Clone, Copy)]
 struct Row {
-    /// From where the first one begins.
+    /// Relative to the first one.
     offset: u32,
     /// After the first one, in ms.
     at: i32,

@@ -1,12 +1,12 @@
-//! [`Stamp`]: whether a file is as it was.
+//! [`Stamp`]: whether a file is unchanged.
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 
 use serde::{Deserialize, Serialize};
 
-/// What the file system says of a file. Each write to it changes this, at least the time of the
-/// last change, which nobody can set.
+/// The file system's data about a file. Each write changes it, at least the time of the last
+/// change, which nobody can set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     dev: u64,

@@ -1,5 +1,5 @@
-//! [`UnreadLines`]: lines that a reading of several leaves out because they cannot be read: one of them
-//! must not hide all the others.
+//! [`UnreadLines`]: the lines that a read of several leaves out because they are unreadable: one
+//! such line must not hide all the others.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::Stored;
 /// file. Each may take it seconds, and a piece has some tens of lines.
 const NOT_GIVEN_MAX: usize = 32;
 
-/// The lines that one reading has left out.
+/// The lines that one reading left out.
 #[derive(Debug, Default)]
 pub(crate) struct UnreadLines {
     left_out: LinesLeftOut,
@@ -20,13 +20,13 @@ pub(crate) struct UnreadLines {
     has_read: bool,
 }
 
-/// What a reading came to without.
+/// Lines that are missing from the result of a reading.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LinesLeftOut {
-    /// The numbers of the lines, in the order in which they were met.
+    /// The numbers of the lines, in the order of the reading.
     pub(crate) lines: Vec<u64>,
-    /// The first of them that the disk did not give: it may later. What somebody made unreadable
-    /// stays so.
+    /// The first of them that the disk did not return: it may later. A line that somebody made
+    /// unreadable stays so.
     pub(crate) not_given: Option<u64>,
 }
 

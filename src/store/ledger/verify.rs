@@ -1,7 +1,7 @@
 //! [`verify`]: reads a ledger once and says whether it is as it was written.
 //!
 //! The chain is not keyed: a file that was rewritten from some entry to its end, hashes included,
-//! is found only by a head that was kept elsewhere.
+//! can only be detected with a head that was kept elsewhere.
 
 use std::fs::File;
 use std::io;
@@ -24,26 +24,26 @@ use super::verify_blobs::{BlobCheck, BlobReport};
 use super::verify_signing::{SignedEntry, SigningCheck};
 use super::walk::walk;
 
-/// What [`verify`] found.
+/// The findings of [`verify`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifyReport {
     /// Nothing is wrong.
     pub ok: bool,
     /// Entries of the record.
     pub entries: u64,
-    /// Those of them that are chained.
+    /// The chained ones among them.
     pub chained: u64,
-    /// Lines of an older, unchained ledger at the beginning. Nothing can be said about them but
-    /// that they have not changed since the chain began.
+    /// Lines of an older, unchained ledger at the beginning. All that is known of them is that they
+    /// have not changed since the chain began.
     pub prefix: u64,
     /// Lines that are no entries.
     pub bad_lines: u64,
-    /// The first thing that is wrong.
+    /// The first fault.
     pub first_bad: Option<ChainFault>,
-    /// The chain is as it was written, whatever lies beside it.
+    /// The chain is intact, whatever else is wrong.
     pub is_whole: bool,
-    /// Bytes of a last line that was not written to its end: the mark of a crash or of a write
-    /// that is going on, and no tampering.
+    /// Bytes of a last line that was not written to its end: the trace of a crash or of a write
+    /// under way, and no tampering.
     pub torn_bytes: u64,
     /// The last chained entry and its hash.
     pub head: Option<(u64, String)>,
@@ -51,7 +51,7 @@ pub struct VerifyReport {
     pub outside_head: OutsideHead,
     /// The long texts kept beside it.
     pub blobs: BlobReport,
-    /// What somebody else did to it: what the record tells of, and what is still to be told.
+    /// What somebody else did to it: what the record already mentions, and what it does not yet.
     pub alarms: Vec<AlarmReport>,
     /// The decisions that are signed, oldest first.
     pub signed: Vec<SignedEntry>,
@@ -60,9 +60,9 @@ pub struct VerifyReport {
 /// An alarm, also about lines that still stand in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlarmReport {
-    /// Its entry; `None` while the record does not tell of it.
+    /// Its entry; `None` while the record does not mention it.
     pub id: Option<EntryId>,
-    /// What was done. Of lines that still stand in the file its own name.
+    /// What was done. For lines that are still in the file, it names the file itself.
     pub alarm: Alarm,
     /// The operator has acknowledged it.
     pub acknowledged: bool,
@@ -252,7 +252,7 @@ const ALARM: &str = "\"alarm\":";
 /// Collects alarms, line by line.
 struct Alarms {
     reports: Vec<AlarmReport>,
-    /// Up to here nobody speaks for the operator.
+    /// Up to here, no entry counts as the operator's.
     foreign_through: Seq,
 }
 

@@ -1,6 +1,6 @@
-//! [`BlobCheck`]: whether the long texts that a ledger speaks of are there and unaltered.
+//! [`BlobCheck`]: whether the long texts that a ledger refers to are present and unaltered.
 //!
-//! The chain covers their hashes, so that a text that has its hash is the text that was recorded.
+//! The chain covers their hashes, so a text with the right hash is the text that was recorded.
 
 use std::io;
 use std::path::Path;
@@ -42,18 +42,18 @@ fn whole(text: &[u8]) -> Option<Whole> {
     is_there.then(|| parse(text).ok()?.entry.whole).flatten()
 }
 
-/// What was found of the long texts.
+/// The findings about the long texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BlobReport {
     /// Entries whose whole text is kept beside the ledger.
     pub texts: u64,
-    /// Those of them whose text is not there.
+    /// Those of them whose text is missing.
     pub missing: u64,
-    /// Those of them under whose name something else lies.
+    /// Those of them whose file contains something else.
     pub altered: u64,
 }
 
-/// Looks after the texts of a ledger, line by line.
+/// Checks the long texts of a ledger, line by line.
 #[derive(Debug)]
 pub(super) struct BlobCheck {
     blobs: Blobs,

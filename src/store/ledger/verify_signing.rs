@@ -1,4 +1,4 @@
-//! [`SigningCheck`]: who signed which decision, and what is not signed as it has to be.
+//! [`SigningCheck`]: who signed which decision, and what is not signed as it should be.
 
 use std::collections::HashMap;
 
@@ -52,7 +52,7 @@ impl SignedWhat {
 /// How much of a digest is named.
 const DIGEST_CHARS: usize = 12;
 
-/// What was done by it.
+/// What the operator did by a signed act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignedWhat {
     Decision {
@@ -67,7 +67,7 @@ pub enum SignedWhat {
         subject: String,
         verdict: String,
     },
-    /// The session goes on from one that the key ended.
+    /// The session continues one that the key ended.
     Session {
         /// That one's id.
         from: String,
@@ -76,7 +76,7 @@ pub enum SignedWhat {
     Signing,
 }
 
-/// Goes through a record line by line, and holds no more of it than its proposals' hashes.
+/// Checks a record line by line, and keeps only its proposals' hashes.
 #[derive(Debug, Default)]
 pub struct SigningCheck {
     state: Option<SigningState>,

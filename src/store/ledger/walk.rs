@@ -1,4 +1,4 @@
-//! [`walk`]: goes through a ledger line by line, the work on each line shared among the cores.
+//! [`walk`]: goes through a ledger line by line, with the work on each line spread over the cores.
 
 use std::io::{self, Read};
 use std::num::NonZero;
@@ -30,7 +30,7 @@ const WORKERS_MAX: usize = 8;
 pub(super) trait Linked: Send {
     /// The line's place in the chain.
     fn link(&self) -> Option<&ChainLink>;
-    /// The entry, where it was read, and its place in the chain.
+    /// The entry, if it was read, and its place in the chain.
     fn split(self) -> (Option<Entry>, Option<ChainLink>);
 }
 
@@ -54,7 +54,7 @@ impl Linked for Option<ChainLink> {
     }
 }
 
-/// A line and what was made of it.
+/// A line and the result of parsing it.
 pub(super) struct Walked<'a, T> {
     /// Where it begins, in bytes.
     pub offset: u64,
@@ -64,7 +64,6 @@ pub(super) struct Walked<'a, T> {
     pub text: &'a [u8],
     /// It ends with a newline; only the last one of a file may not.
     pub complete: bool,
-    /// What was made of it.
     pub made: Made<T>,
     /// The digest of all bytes to its end, while there is no chain.
     pub after: Option<Sha256>,
@@ -73,7 +72,7 @@ pub(super) struct Walked<'a, T> {
 /// What was made of a line.
 pub(super) struct Made<T> {
     pub line: Result<T, BadLine>,
-    /// Its bytes give the hash on it.
+    /// Its bytes match the hash on it.
     pub is_intact: bool,
 }
 
@@ -222,7 +221,7 @@ impl Held {
     }
 }
 
-/// Some lines, and what was made of them.
+/// Some lines and the results of parsing them.
 struct Batch<T> {
     bytes: Vec<u8>,
     lines: Vec<Held>,
@@ -233,7 +232,7 @@ struct Batch<T> {
 
 struct Held {
     offset: u64,
-    /// Where its bytes are held; `None` when it is too long.
+    /// Where its bytes are kept; `None` if it is too long.
     bytes: Option<Range<usize>>,
     complete: bool,
 }

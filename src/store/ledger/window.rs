@@ -1,7 +1,7 @@
-//! [`SharedLedger::window`]: the rows of a timeline around any place of the ledger.
+//! [`SharedLedger::window`]: the rows of a timeline around any position in the ledger.
 //!
-//! Places come from the index: what a row is, and whether a query wants it, costs no reading. Only
-//! the rows that are given are read.
+//! Positions come from the index: a row's kind, and whether a query wants it, are known without
+//! reading. Only the returned rows are read.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -1,4 +1,4 @@
-//! [`WindowSteps`]: what became of the messages of a page, found behind them.
+//! [`WindowSteps`]: what became of the messages of a page, found in later entries.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,12 +21,12 @@ const WITHIN: usize = 4_096;
 /// Deliveries that are read for one page; neighbours read the same ones.
 const READ_MAX: usize = 4_096;
 
-/// What was read for one page.
+/// The deliveries that were read for one page.
 pub(super) struct WindowSteps<'a> {
     shared: &'a SharedLedger,
-    /// The deliveries by their places; nothing where none can be read.
+    /// The deliveries by position; `None` if one cannot be read.
     read: BTreeMap<usize, Option<DeliveryStep>>,
-    /// Of these, what is of a message of the page.
+    /// Those of them that belong to a message of the page.
     wanted: BTreeMap<usize, DeliveryStep>,
     unread: UnreadLines,
 }

@@ -1,5 +1,5 @@
-//! [`Walk`]: along the index, with rows of the machine and of reviews folded; and [`Sieve`], what a query asks in
-//! the index's codes.
+//! [`Walk`]: steps along the index, folding rows of the machine and of reviews into one; and
+//! [`Sieve`]: a query in terms of the index's codes.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +13,12 @@ use ctxrelay_core::wire::window::{MachineRun, RowQuery};
 /// Pieces that one step of a walk gives at most: what stands behind them is read meanwhile.
 const PIECES_AT_ONCE: usize = 256;
 
-/// What a query asks, in codes.
+/// A query, as codes.
 pub(super) struct Sieve {
     query: RowQuery,
-    /// Of each code of a class; `None` for a word without one.
+    /// The class of each code; `None` for a word without one.
     classes: Vec<Option<RowClass>>,
-    /// Whether a code of a source, and of a target, is of a wanted party.
+    /// Whether the code of a source, and of a target, is that of a wanted party.
     sources: Vec<bool>,
     targets: Vec<bool>,
     humans: Vec<bool>,
@@ -136,17 +136,17 @@ impl Piece {
     }
 }
 
-/// Where a walk stands.
+/// The state of a walk.
 pub(super) struct Walk {
     cursor: u64,
     ascending: bool,
-    /// Nothing is looked for below this line.
+    /// The walk does not go below this line.
     floor: u64,
-    /// The run that has not come to its end yet, and an entry of it.
+    /// The run that has not ended yet, and an entry of it.
     run: Option<(MachineRun, Slot)>,
-    /// What the walk is in a run of, whatever of it is wanted.
+    /// The kind of the run that the walk is in, wanted or not.
     within: Option<MachineRow>,
-    /// Whether that run stands entry by entry.
+    /// Whether that run is shown entry by entry.
     is_open: Option<bool>,
     is_done: bool,
 }

@@ -1,8 +1,8 @@
-//! [`Writer`]: the one thread that writes a ledger, and [`WriterEvent`], what it says.
+//! [`Writer`]: the one thread that writes a ledger, and [`WriterEvent`]: what it reports.
 //!
 //! One turn of its loop takes all waiting appends, writes them in one piece, syncs once and only
-//! then says so. When that fails, the file goes back to the last good line and those appends fail;
-//! the next ones are tried as usual, so that everything recovers by itself once the cause is gone.
+//! then reports. If that fails, the file goes back to the last good line and those appends fail;
+//! later ones are tried as usual, so everything recovers by itself once the cause is gone.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,14 +44,14 @@ const TOGETHER_BYTES: usize = 4 * 1024 * 1024;
 /// for one more sync, which takes longer than this.
 const GATHER: Duration = Duration::from_micros(200);
 
-/// What became of an append.
+/// What the writer reports: the results of appends, and its own state.
 #[derive(Debug, Clone)]
 pub enum WriterEvent {
     /// The entries of this append are on the disk.
     Durable {
         /// The append's token.
         token: u64,
-        /// The entries as they lie there, in order.
+        /// The entries as they are there, in order.
         entries: Vec<Arc<Stored>>,
     },
     /// Nothing of this append was recorded.
@@ -63,22 +63,22 @@ pub enum WriterEvent {
     },
     /// Writing works again after it had failed.
     Recovered,
-    /// Somebody else wrote to the open file: what it was is no part of the record.
+    /// Somebody else wrote to the open file; that text is not part of the record.
     Foreign(Alarm),
-    /// The writer has failed and is no more; [`LedgerError::WriterGone`]. The last event: what it
-    /// had been given and had not answered is in the file, or it is not.
+    /// The writer has failed and ended; [`LedgerError::WriterGone`]. The last event: appends that
+    /// it had not answered are in the file or not.
     Gone(LedgerError),
 }
 
-/// What the writer is asked for.
+/// A request to the writer.
 #[derive(Debug)]
 pub(super) enum Job {
     Append {
         token: u64,
         entries: Vec<Entry>,
-        /// It has happened, and cannot be refused for its length: its round, see [`FactFence`].
+        /// The round of a fact, which cannot be refused for its length: see [`FactFence`].
         fact: Option<u64>,
-        /// Who waits for the answer, instead of the event.
+        /// Gets the answer, instead of the event.
         answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
     },
     Close,
@@ -104,27 +104,26 @@ pub(super) struct Writer {
     shared: Arc<SharedLedger>,
     redactor: Arc<Redactor>,
     blobs: Blobs,
-    /// Keeps the head outside; `None` where nobody does.
+    /// Keeps the head outside; `None` if nobody does.
     heads: Option<Heads>,
     on_event: Box<dyn Fn(WriterEvent) + Send>,
     next: Next,
-    /// How long the file is as far as it is good.
+    /// The length of the good part of the file.
     len: u64,
     /// The last write failed.
     failing: bool,
-    /// The text of the write that failed, of which what there is in the file has not been taken back
-    /// yet.
+    /// The text of the write that failed, if its part in the file has not been removed yet.
     left: Option<Vec<u8>>,
-    /// Putting right what others did to the file was begun, and has not come to its end.
+    /// The repair of what others did to the file has begun and is not complete.
     is_unsettled: bool,
-    /// The chain does not lead from the head outside to here, because somebody cut the file: the
-    /// next write is vouched for.
+    /// Somebody cut the file, so the chain does not lead from the head outside to here: the next
+    /// write is vouched for.
     unlinked: bool,
-    /// A copy of foreign lines that are still in the file, or of which nobody was told yet.
+    /// A copy of foreign lines that are still in the file, or were not reported yet.
     aside: Option<Aside>,
-    /// Taken from the queue, and not to be written together with what was before it.
+    /// Taken from the queue, but not to be written together with the jobs before it.
     held: Option<Job>,
-    /// How many appends were written together the last time.
+    /// How many appends the last write contained.
     company: usize,
     fence: FactFence,
 }
@@ -136,7 +135,7 @@ struct Together {
     done: Vec<Staged>,
     close: bool,
     /// They speak for the operator: acknowledged only once the head outside has them. Others are
-    /// not written together with them, so that nobody waits for that who stands before them.
+    /// not written together with them, so that no earlier append has to wait for that.
     is_of_operator: bool,
 }
 

@@ -1,9 +1,9 @@
 //! [`Generation`]: how often a queue's rows were written, kept outside of the project as well.
 //!
-//! A writer to the project can put an older `queue.db` in the place of the one that is there, in
-//! which a message that has left looks never attempted. The number in the file is durable before
-//! the one outside is written, and that before the first byte leaves: so a file that is behind is an
-//! older one, and a crash, of the machine too, leaves none behind.
+//! Anybody who can write to the project can replace `queue.db` by an older copy, in which a message
+//! that has left looks never attempted. The number in the file is durable before the one outside is
+//! written, and that one before the first byte leaves. So a file whose number is lower is an older
+//! copy; a crash, even of the machine, never leaves one behind.
 
 use std::fs::OpenOptions;
 use std::io;

@@ -1,8 +1,8 @@
-//! [`QueueWriter`]: the one thread that writes a [`Queue`], and [`QueueEvent`], what it says.
+//! [`QueueWriter`]: the one thread that writes a [`Queue`], and [`QueueEvent`]: what it reports.
 //!
-//! One turn takes all that waits, writes it in one transaction, syncs once and only then says so.
-//! When that fails none of it is written; the next is tried as usual, so that everything recovers
-//! by itself once the cause is gone.
+//! One turn takes everything that waits, writes it in one transaction, syncs once and only then
+//! reports. If that fails none of it is written; the next turn is tried as usual, so everything
+//! recovers by itself once the cause is gone.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,10 +1,10 @@
-//! [`find_capsules`]: words in tasks that can travel; and [`follow_capsules`], which keeps the
-//! words of their files in the index.
+//! [`find_capsules`]: words in capsules; and [`follow_capsules`]: keeps the words of their files in
+//! the index.
 //!
-//! Of the tasks that the record knows there are few: their words are taken from its state. All
-//! others are files, which the index knows by name, place and time on the disk; one that is not in
-//! it as it is now is read. What is shown comes from the file, and an index that says something
-//! else is not believed.
+//! The record knows few tasks, and their words are taken from its state. All others are files,
+//! which the index knows by name, place and time on the disk; a file that is not indexed in its
+//! current state is read. What is shown comes from the file; an index that says something else is
+//! not believed.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -26,6 +26,7 @@ use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::snapshot::{Snapshot, TaskSnapshot};
 use ctxrelay_core::wire::capsule;
 use ctxrelay_core::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit, SearchParams};
+use ctxrelay_core::word::OpenWord;
 
 /// The `type` of a hit in a capsule.
 const TYPE: &str = "capsule";
@@ -303,7 +304,7 @@ fn hit(capsule: &Capsule, query: &Query, redactor: &Redactor) -> Option<(SearchH
         seq: seq.0,
         id: EntryId::new(capsule.id.as_str()),
         session: Some(session),
-        entry_type: TYPE.to_owned(),
+        entry_type: OpenWord::of(TYPE),
         source: match passages[at].by {
             Some(author) => author.to_string(),
             None => capsule.origin.project.clone(),

@@ -1,8 +1,8 @@
-//! [`search_file`] and [`rebuild_file`]: search where no daemon runs.
+//! [`search_file`] and [`rebuild_file`]: search while no daemon runs.
 //!
-//! The current session's index is used when it is of this very file, and brought up to its end in
-//! memory; everything else is read from the beginning. Sealed sessions that the index has are found by
-//! [`super::SealedIndex`].
+//! The current session's index is used if it belongs to exactly this file, and is extended to the
+//! file's end in memory; everything else is read from the beginning. Sealed sessions in the index
+//! are found by [`super::SealedIndex`].
 
 use std::collections::VecDeque;
 use std::io;

@@ -1,4 +1,4 @@
-//! [`find`]: one search in the open ledger, by the index and past its end.
+//! [`find`]: one search in the open ledger, in the index and beyond its end.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,6 +16,7 @@ use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::wire::search::{SearchHit, SearchPage};
 use ctxrelay_core::wire::window::RowQuery;
+use ctxrelay_core::word::OpenWord;
 
 /// The most hits of one search.
 pub const LIMIT_MAX: usize = 1_000;
@@ -36,7 +37,6 @@ pub(super) const LOOK: Duration = match cfg!(test) {
 /// needed.
 const PAGE: usize = 16;
 
-/// What is searched for.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {
     /// The words.
@@ -72,7 +72,7 @@ pub(super) fn hit(stored: &Stored, text: &Text, query: &Query) -> SearchHit {
         seq: entry.seq.0,
         id: entry.id.clone(),
         session: None,
-        entry_type: entry.kind.type_name().to_owned(),
+        entry_type: OpenWord::of(entry.kind.type_name()),
         source: entry.source.as_str().to_owned(),
         target: entry.target.as_ref().map(|to| to.as_str().to_owned()),
         at: entry.timestamp_ms,

@@ -1,8 +1,9 @@
-//! [`Search`]: the index of the open ledger, kept up by a thread of its own, and searches,
-//! answered by another. The first one runs an [`IndexKeeper`].
+//! [`Search`]: the index of the open ledger, updated by one thread, and searches, answered by
+//! another. The first one runs an [`IndexKeeper`].
 //!
-//! Neither delays an append: the daemon's loop only says that the ledger has grown. Searches read
-//! the index while it is written (SQLite's write-ahead log) and look through what it lacks.
+//! Neither delays an append: the daemon's loop only reports that the ledger has grown. Searches
+//! read the index while it is written (SQLite's write-ahead log) and scan what it does not have
+//! yet.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

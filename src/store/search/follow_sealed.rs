@@ -1,6 +1,6 @@
-//! [`follow_sealed`]: brings the words of sealed sessions into the index; and [`find_in_sealed`],
-//! which finds them there. What is shown comes from a session's file, and an index that says
-//! something else, or is of another file, is not believed.
+//! [`follow_sealed`]: adds the words of sealed sessions to the index; and [`find_in_sealed`]: finds
+//! them there. What is shown comes from a session's file; an index that says something else, or
+//! belongs to another file, is not believed.
 
 use std::io;
 use std::ops::ControlFlow;

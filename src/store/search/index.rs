@@ -1,9 +1,9 @@
-//! [`SearchIndex`]: the words of one ledger's entries, of the sessions before it and of the capsules
-//! beside it, in `state/index.db`, and [`Mark`], up to where the ledger is in it.
+//! [`SearchIndex`]: the words of one ledger's entries, of the sessions before it and of the
+//! capsules beside it, in `state/index.db`; and [`Mark`]: up to where the ledger is in it.
 //!
-//! Made to be thrown away: a file that is damaged, of another version or not of this ledger is
-//! removed and rebuilt. It is still kept in one piece (a write-ahead log, synced when it is folded
-//! in), because half an index would find nothing and not say so.
+//! It can be discarded: a file that is damaged, of another version or not of this ledger is removed
+//! and rebuilt. It is still kept consistent (a write-ahead log, synced at each checkpoint), because
+//! half an index would find nothing and not say so.
 
 mod capsules;
 mod sealed;

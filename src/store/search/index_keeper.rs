@@ -1,4 +1,5 @@
-//! [`IndexKeeper`], the indexing thread: opens the index, checks that it is of the ledger, and keeps it up.
+//! [`IndexKeeper`]: the indexing thread. Opens the index, checks that it belongs to the ledger, and
+//! keeps it up to date.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! [`SharedIndexer`]: what the threads of a search share; [`SearchState`]: what is told of it.
+//! [`SharedIndexer`]: what the threads of a search share; [`SearchState`]: what is reported of it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;

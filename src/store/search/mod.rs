@@ -2,13 +2,13 @@
 //! [`search_file`] and [`search_capsules`] where no daemon runs.
 //!
 //! ```text
-//! ledger, capsules ─► text (redacted, folded) ─► index.db (SQLite FTS5, thrown away when in doubt)
-//!                               └─────────────────► what the index does not have yet is looked through
+//! ledger, capsules ─► text (redacted, folded) ─► index.db (SQLite FTS5, dropped when in doubt)
+//!                               └─────────────────► what the index does not have yet is scanned
 //! ```
 //!
-//! The words are cut and folded here, for the index and for a look through the file alike, so
-//! that both find the same. SQLite only keeps and intersects them. Knows nothing of the daemon's
-//! loop and of how hits are shown.
+//! Words are split and folded here, for the index and for a scan of the file alike, so that both
+//! find the same. SQLite only stores and intersects them. Knows nothing of the daemon's loop and of
+//! how hits are shown.
 
 mod batch;
 mod capsules;

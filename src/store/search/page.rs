@@ -1,4 +1,4 @@
-//! A search as it stands on the wire: [`SearchRequest::of`].
+//! A search in its wire form: [`SearchRequest::of`].
 
 use super::find::{LIMIT_MAX, SearchRequest};
 use super::query::{Query, QueryError};

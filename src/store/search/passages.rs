@@ -1,4 +1,4 @@
-//! [`find_in`]: words in texts that stand in no ledger.
+//! [`find_in`]: words in texts outside of any ledger.
 
 use super::query::Query;
 use super::snippet::Snippet;

@@ -1,9 +1,9 @@
-//! [`Query`]: what a person typed, as words and phrases that all have to be there.
+//! [`Query`]: what a person typed, as words and phrases that must all occur.
 //!
-//! Nothing that is typed is an operator, except quotes around a phrase and a `*` behind a word.
-//! FTS5's own syntax has many (`NOT`, `NEAR`, `a:b`), and refuses what it cannot read, as is much
-//! of what people paste. And it serves its tables alone: [`Query::matches`] has to find the same in
-//! entries that are not in them yet, and where there is no index.
+//! Nothing that is typed is an operator, except quotes around a phrase and a `*` after a word.
+//! FTS5's own syntax has many (`NOT`, `NEAR`, `a:b`), and rejects much of what people paste. It
+//! also covers only its own tables, while [`Query::matches`] has to find the same in entries that
+//! are not in them yet, and where there is no index.
 
 use super::text::{Words, fold};
 

@@ -1,8 +1,8 @@
-//! [`search_sealed`]: words in the sessions that are sealed, youngest first; the cursor names the
-//! session with which it goes on.
+//! [`search_sealed`]: words in the sealed sessions, youngest first; the cursor names the session
+//! with which to continue.
 //!
-//! The index has them soon after they are sealed. Until then their files are read, a bounded piece of
-//! them at a time.
+//! The index contains them soon after they are sealed. Until then their files are read, a bounded
+//! piece at a time.
 
 use std::collections::HashMap;
 use std::io;

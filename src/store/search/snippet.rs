@@ -1,7 +1,7 @@
 //! [`Snippet`]: the piece of an entry around what was found.
 //!
 //! FTS5's `snippet` and `highlight` have nothing to cut it from: its tables keep no text
-//! (`index.sql`), and are given words that are folded already. An entry that was found without the
+//! (`index.sql`) and receive words that are already folded. An entry that was found without the
 //! index looks the same here.
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! [`Text`]: what can be found of an entry, and how texts become words.
+//! [`Text`]: the searchable text of an entry, and how texts become words.
 //!
 //! A word is a run of letters and digits, in lower case. Scripts that are written without spaces
 //! give one word per character, so that a part of a sentence is found as a phrase.

@@ -37,6 +37,9 @@ fn a_daemon_that_hangs_is_said_to_run_and_not_to_answer() {
         (&json!(true), &json!(false))
     );
     assert_eq!(status["pid"], daemon.pid());
+    for agent in ["claude", "codex"] {
+        assert_eq!(status["agents"][agent]["state"], "unknown");
+    }
     let said = project.run(["status"]).expect_success().stdout;
     assert!(
         said.contains("runs (holds the lock) but does not answer"),

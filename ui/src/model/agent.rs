@@ -1,4 +1,4 @@
-//! [`AgentCard`] and the words it is made of: [`Agent`], [`Party`], [`AgentState`].
+//! [`AgentCard`] and its words: [`Agent`], [`Party`], [`AgentState`].
 
 use super::attention::{Silence, UsageLimit};
 use super::live_turn::{TurnAct, TurnView};
@@ -155,7 +155,6 @@ pub struct RunningTool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCard {
     pub agent: Agent,
-    /// What it does.
     pub state: AgentState,
     /// Since when, ms since the epoch; `None` when unknown.
     pub since_ms: Option<i64>,

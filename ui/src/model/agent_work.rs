@@ -1,4 +1,4 @@
-//! [`WorkView`] and [`RulesView`]: what an agent is at and was given of it, and what it is told.
+//! [`WorkView`] and [`RulesView`]: what an agent is working on and was given of it, and its rules.
 
 use super::agent::Agent;
 use super::timeline::Verdict;

@@ -1,4 +1,4 @@
-//! [`AskedCard`]: what an agent asks to be allowed, and what may be answered.
+//! [`AskedCard`]: an agent's request for permission, and the possible answers.
 
 /// The part of a card that is about a request for approval.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

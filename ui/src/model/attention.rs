@@ -1,4 +1,4 @@
-//! What about an agent may need the operator's hand: [`Silence`], [`UsageLimit`].
+//! States of an agent that may need the operator: [`Silence`], [`UsageLimit`].
 
 /// What is made of a turn's silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

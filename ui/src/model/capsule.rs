@@ -1,4 +1,5 @@
-//! [`CapsuleRows`] and [`CapsuleView`]: tasks that can travel; and [`FoundSnippet`], what goes along.
+//! [`CapsuleRows`] and [`CapsuleView`]: tasks that can travel; [`FoundSnippet`]: what one takes
+//! along.
 
 use crate::named::named;
 
@@ -44,7 +45,6 @@ impl CapsuleStanding {
 pub struct CapsuleRows {
     /// The latest, bounded.
     pub rows: Vec<CapsuleLine>,
-    /// How many there are.
     pub total: u64,
 }
 

@@ -1,4 +1,4 @@
-//! [`Chips`]: what the timeline and the search are narrowed to.
+//! [`Chips`]: the filters of the timeline and the search.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! [`DeckView`]: the whole visible world, and what the header is made of.
+//! [`DeckView`]: the whole visible world, and the parts of the header.
 
 use std::sync::Arc;
 
@@ -200,7 +200,6 @@ impl DeckView {
         cards.filter(|card| card.kind.waits()).count()
     }
 
-    /// The card of one agent.
     pub fn agent(&self, agent: Agent) -> Option<&AgentCard> {
         self.agents.iter().find(|card| card.agent == agent)
     }

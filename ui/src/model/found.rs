@@ -1,4 +1,4 @@
-//! [`FoundEntries`]: what a search in the whole record came to.
+//! [`FoundEntries`]: the results of a search of the whole record.
 
 use super::agent::Party;
 use super::capsule::CapsuleStanding;
@@ -65,7 +65,6 @@ pub struct FoundEntries {
     pub fault: Option<String>,
 }
 
-/// What a task is that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundTask {
     /// Its id; raw.

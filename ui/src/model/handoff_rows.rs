@@ -1,4 +1,4 @@
-//! [`HandoffRows`]: handoffs in the order of the record, cheap to hand over and to change.
+//! [`HandoffRows`]: handoffs in the order of the record, cheap to pass on and to change.
 
 use std::sync::Arc;
 

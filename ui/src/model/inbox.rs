@@ -113,7 +113,6 @@ impl GateRow {
 pub struct ChangedChecksRow {
     /// Paths, those that decide most first.
     pub named: Vec<String>,
-    /// How many more there are.
     pub more: u64,
     /// What is to be said of them, or in their place; empty when that is nothing.
     pub note: String,

@@ -1,8 +1,8 @@
-//! What the deck is given to show: plain structs with public fields, filled by the caller.
+//! What the deck receives to show: plain structs with public fields, filled by the caller.
 //!
 //! [`DeckView`] is the whole visible world at one moment. It knows no ledger, no daemon and no
-//! clock: every time is a number that the caller read. All text in it may come from an agent and
-//! is treated as hostile; the view makes it harmless when it draws (see [`crate::sanitize`]).
+//! clock: every time is a number that the caller read. All text in it may come from an agent and is
+//! treated as hostile; the view makes it harmless when it draws (see [`crate::sanitize`]).
 
 mod agent;
 mod agent_work;

@@ -1,4 +1,4 @@
-//! [`HandoffRow`] and [`Tasks`]: work handed over, by column and as what is owed.
+//! [`HandoffRow`] and [`Tasks`]: handed-off work, by column and by who owes what.
 
 use std::sync::Arc;
 
@@ -111,7 +111,6 @@ pub struct QuestionRow {
     pub ask: String,
 }
 
-/// All tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tasks {
     /// The rows of each column, in the order of [`TaskColumn::ALL`]. Those of
@@ -122,7 +121,6 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// The rows of one column.
     pub fn column(&self, column: TaskColumn) -> &HandoffRows {
         &self.columns[column.index()]
     }

@@ -1,4 +1,4 @@
-//! [`ThreadView`]: a handoff or question with all that belongs to it.
+//! [`ThreadView`]: a handoff or question with everything that belongs to it.
 
 use super::timeline::{EntryPlace, TimelineRow};
 

@@ -1,4 +1,4 @@
-//! [`TimelineWindow`]: which part of the record the rows are, and [`TimelineWish`], which one is
+//! [`TimelineWindow`]: which part of the record the rows show; [`TimelineWish`]: which part is
 //! wanted.
 
 use super::chips::Chips;

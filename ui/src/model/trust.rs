@@ -1,4 +1,4 @@
-//! [`TrustCard`]: what of the project's configuration has power and waits for the operator.
+//! [`TrustCard`]: the configuration that has power and waits for the operator.
 
 /// The part of a card that shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,4 +1,4 @@
-//! [`UnclearMessage`]: a message of which nobody can know whether its receiver has it.
+//! [`UnclearMessage`]: a message for which nobody can know whether its receiver has it.
 
 use super::Party;
 

@@ -1,5 +1,5 @@
-//! [`AgentPages`]: what an agent is at, the packet that it was given, its files and results, what
-//! happened in its work, and what it is told.
+//! [`AgentPages`]: what an agent is working on, its packet, its files and results, the history of
+//! its work, and the rules that it receives.
 
 use ratatui::text::{Line, Span};
 

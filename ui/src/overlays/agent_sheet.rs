@@ -1,5 +1,5 @@
-//! [`AgentSheet`]: one agent in full: how messages reach it and why so, what waits for it; and the
-//! pages of its work.
+//! [`AgentSheet`]: one agent in full: how messages reach it and why in this way, what waits for it,
+//! and the pages of its work.
 
 use ratatui::text::{Line, Span};
 

@@ -1,4 +1,4 @@
-//! What an agent asks to be allowed: the part of its card, and the choice of answers.
+//! An agent's request for permission: its part of the card, and the choice of answers.
 
 use super::choice::{Choice, ChoiceOption, Pick};
 use super::document::Document;

@@ -1,5 +1,5 @@
-//! [`BeginLine`]: a task that begins. Its title is typed, then the words by which what was said
-//! before about the same is looked for.
+//! [`BeginLine`]: begins a task. The person types its title, then the words by which earlier
+//! statements about the same subject are found.
 
 use super::typed_line::TypedLine;
 use crate::drafts::{Drafts, TypedFor};

@@ -1,4 +1,4 @@
-//! [`CapsulesSheet`]: the tasks that can travel, and how each stands to the work tree; and
+//! [`CapsulesSheet`]: the tasks that can travel, and how each compares with the work tree;
 //! [`CapsuleSheet`]: one of them.
 
 use ratatui::text::{Line, Span};
@@ -302,7 +302,6 @@ impl CapsuleSheet {
         }
     }
 
-    /// The line that is typed.
     pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
         Some(match self.asks.as_ref()? {
             CapsuleAsk::Export(field, along) => TypedLine {

@@ -1,4 +1,4 @@
-//! [`ShownEntries`]: the entries that a card names, as rows that the cursor goes through.
+//! [`ShownEntries`]: the entries that a card names, as rows for the cursor.
 
 use std::cell::Cell;
 

@@ -1,5 +1,5 @@
-//! The foot of a card: what is asked before something is decided, and the keys; or the line that is
-//! typed in its place.
+//! The foot of a card: the question before a decision, and the keys; or the line that is being
+//! typed instead.
 
 use ratatui::text::Line;
 
@@ -104,7 +104,6 @@ impl CardSheet {
         KeyFooter::new(deck, &keys)
     }
 
-    /// The line that is typed.
     pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
         let (title, field, does) = match &self.stage {
             CardStage::Denying(field) => ("Do not allow: why?", field, "do not allow"),

@@ -1,4 +1,4 @@
-//! The part of a card about what was run: gates, their last words, and what stands in the way.
+//! The part of a card about what was run: gates, the end of their output, and the blockers.
 
 use ratatui::text::{Line, Span};
 

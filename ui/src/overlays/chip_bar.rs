@@ -1,4 +1,4 @@
-//! [`chip_lines`]: the chips in a row, those that are chosen marked; and [`ChipSheet`], to choose them.
+//! [`chip_lines`]: the chips in a row, with the chosen ones marked; [`ChipSheet`]: chooses them.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

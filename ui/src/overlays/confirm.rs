@@ -1,4 +1,4 @@
-//! [`Confirm`]: a deed that asks for a typed word first.
+//! [`Confirm`]: an act that requires a typed word first.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

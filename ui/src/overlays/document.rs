@@ -1,4 +1,4 @@
-//! [`Document`]: what a sheet or the detail beside the panes says, line by line.
+//! [`Document`]: the text of a sheet or of the detail beside the panes, line by line.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

@@ -1,5 +1,5 @@
-//! [`FindingSheet`]: what one finding of a review says, beside the file as it is now, and the line
-//! that is typed where it is ruled on.
+//! [`FindingSheet`]: one finding of a review, beside the current file, and the line that is typed
+//! to rule on it.
 
 use ratatui::text::{Line, Span};
 
@@ -24,7 +24,6 @@ const FILE_COLUMNS: usize = 52;
 /// Columns between the two.
 const GAP: usize = 3;
 
-/// One finding.
 #[derive(Debug, Clone)]
 pub(crate) struct FindingSheet {
     pub(crate) id: String,
@@ -251,7 +250,6 @@ impl FindingSheet {
         }
     }
 
-    /// The line that is typed.
     pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
         let (ruling, field) = self.ruling.as_ref()?;
         let (title, does) = match ruling {

@@ -1,5 +1,5 @@
-//! [`FindingsSheet`]: what reviews say, what stands first, the worst first; and how a finding is named
-//! wherever it is shown.
+//! [`FindingsSheet`]: the findings of reviews, the worst first; and the name of a finding wherever
+//! it is shown.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

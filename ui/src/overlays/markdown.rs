@@ -1,5 +1,5 @@
-//! [`markdown`]: headings, emphasis, code and diffs of a text are styled where they stand. No
-//! character is taken away: what the operator reads is what the agents wrote.
+//! [`markdown`]: styles headings, emphasis, code and diffs of a text in place. It removes no
+//! character: the operator reads exactly what the agents wrote.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

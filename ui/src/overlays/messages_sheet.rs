@@ -1,4 +1,5 @@
-//! [`MessagesSheet`]: the messages behind a row of the inbox, to be settled one by one or as many as marked.
+//! [`MessagesSheet`]: the messages behind a row of the inbox, to be settled singly or those marked
+//! at once.
 
 use std::collections::BTreeSet;
 

@@ -256,7 +256,6 @@ impl Overlay {
         keys.action_at(place, at)
     }
 
-    /// The line that is typed on it.
     fn typed(&self) -> Option<TypedLine<'_>> {
         match self {
             Self::Card(sheet) => sheet.typed(),

@@ -1,4 +1,4 @@
-//! [`Palette`]: every command of every pane, by a few of its letters.
+//! [`Palette`]: every command of every pane, found by a few of its letters.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -1,4 +1,4 @@
-//! [`PlaceLine`]: an entry's number or a time to go to, typed in the bottom line.
+//! [`PlaceLine`]: an entry's number or a time to go to, typed on the bottom line.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

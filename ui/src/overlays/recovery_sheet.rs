@@ -1,4 +1,4 @@
-//! [`RecoverySheet`]: where the work stands after a break, and on a page of its own how each agent
+//! [`RecoverySheet`]: where the work stands after a break, and on a separate page how each agent
 //! goes on.
 
 use ratatui::text::{Line, Span};

@@ -1,4 +1,4 @@
-//! [`SearchSheet`]: a search of the whole record, while it is typed.
+//! [`SearchSheet`]: a search of the whole record, as it is typed.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

@@ -1,4 +1,4 @@
-//! [`Subject`]: what the cursor stands on, read beside the panes or opened over them.
+//! [`Subject`]: what the cursor is on, read beside the panes or opened over them.
 
 use super::sheet::SheetText;
 use super::{AgentSheet, CardSheet, EntrySheet, MessagesSheet, Overlay};

@@ -1,5 +1,5 @@
-//! [`TickSheet`]: what was said before about the same as a task, ticked by the person before it goes
-//! along, or before a task begins with it.
+//! [`TickSheet`]: earlier statements about the same subject as a task, which the person ticks
+//! before the task takes them along or begins with them.
 
 use ratatui::text::{Line, Span};
 

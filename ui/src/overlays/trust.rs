@@ -1,4 +1,4 @@
-//! What of the configuration waits for trust: the part of its card, and the question.
+//! The configuration that waits for trust: its part of the card, and the question.
 
 use super::confirm::Confirm;
 use super::document::Document;

@@ -1,5 +1,5 @@
-//! [`TypedLine`]: a line that is typed in a box of its own, at the foot of the overlay that asks for
-//! it: what it is about is read above it.
+//! [`TypedLine`]: a line typed in its own box at the foot of an overlay, so that what it is about
+//! stays readable above it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

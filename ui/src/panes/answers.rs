@@ -1,4 +1,4 @@
-//! [`Answers`]: who is doing what, what waits for me, is anything wrong; on one line each.
+//! [`Answers`]: who is doing what, what waits for me, whether anything is wrong; one line each.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

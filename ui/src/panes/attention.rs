@@ -1,4 +1,4 @@
-//! An agent's silence and its usage limit, as lines below it.
+//! An agent's silence and its usage limit, as lines below the agent.
 
 use ratatui::text::Span;
 

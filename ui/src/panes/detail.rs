@@ -1,4 +1,4 @@
-//! What the cursor stands on, read beside the panes.
+//! What the cursor is on, read beside the panes.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -1,4 +1,4 @@
-//! The header: which project and session, over which ports, and whether the record is sound.
+//! The header: which project and session, over which ports, and whether the record is intact.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -1,5 +1,5 @@
-//! The panes: each turns its part of the view into rows of lines; drawing and scrolling of rows
-//! is the same for all (`list_pane`).
+//! The panes: each turns its part of the view into rows of lines; `list_pane` draws and scrolls the
+//! rows of all of them.
 
 mod agents;
 mod answers;

@@ -1,4 +1,4 @@
-//! What became of an entry, as a line.
+//! The outcome of an entry, as a line.
 
 use ratatui::text::{Line, Span};
 

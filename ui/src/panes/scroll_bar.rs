@@ -1,4 +1,4 @@
-//! The timeline's scroll bar: where in the whole record the rows stand, and what stands out in it.
+//! The timeline's scroll bar: where the rows are in the whole record, and what stands out in it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

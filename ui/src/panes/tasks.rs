@@ -1,4 +1,4 @@
-//! The Tasks pane as one list: what is to be done, by column.
+//! The Tasks pane as one list: the work to be done, by column.
 
 use ratatui::text::{Line, Span};
 

@@ -1,4 +1,4 @@
-//! The Timeline pane: every entry of the record, as it comes.
+//! The Timeline pane: every entry of the record, as it arrives.
 
 use ratatui::text::{Line, Span};
 
@@ -130,7 +130,6 @@ fn elsewhere(hit: Option<&FoundRow>) -> String {
     format!(" in {}", place.name())
 }
 
-/// The chips that are on.
 fn chips(deck: &Deck) -> Option<Line<'static>> {
     let words = deck.timeline.chips.words();
     if words.is_empty() {

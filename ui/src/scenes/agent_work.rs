@@ -1,4 +1,4 @@
-//! What an agent of the scenes is at, and what it is told.
+//! What an agent of the scenes is working on, and the rules that it receives.
 
 use super::pieces::ago;
 use super::worlds::pair_at_work;

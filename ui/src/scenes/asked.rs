@@ -1,4 +1,4 @@
-//! What an agent asks: to be allowed something, or what only the person can decide.
+//! An agent's requests: for permission, or for what only the person can decide.
 
 use super::pieces::{NOW_MS, ago};
 use super::worlds::pair_at_work;

@@ -1,4 +1,4 @@
-//! Tasks that can travel: fresh, stale, closed, from elsewhere, and one whose file is not what it was.
+//! Tasks that can travel: fresh, stale, closed, from elsewhere, and one whose file has changed.
 
 use crate::model::{
     AlikeTo, CapsuleLine, CapsulePart, CapsuleRows, CapsuleStanding, CapsuleView, FoundSnippet,

@@ -1,4 +1,4 @@
-//! What reviews say of the pair's work; some of it is hostile.
+//! Reviews of the pair's work; some of their text is hostile.
 
 use std::sync::Arc;
 

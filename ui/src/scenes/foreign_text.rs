@@ -1,5 +1,5 @@
-//! [`ForeignText`]: a world in which one text stands in every field that holds text. Each type is taken
-//! apart whole: a field that is added later does not compile before it is thought of here.
+//! [`ForeignText`]: a world in which one text fills every field that holds text. Each type is
+//! destructured completely, so a new field does not compile until it is handled here.
 
 use std::sync::Arc;
 

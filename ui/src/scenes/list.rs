@@ -1,4 +1,4 @@
-//! [`SCENES`]: which worlds are shown, and what was typed in them.
+//! [`SCENES`]: the worlds that are shown, and what was typed in them.
 
 use super::pieces::{opened_handoff, opened_with_names, thread};
 use super::trouble::{

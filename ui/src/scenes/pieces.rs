@@ -1,4 +1,4 @@
-//! What the worlds of the scenes are put together from: one team at work, piece by piece.
+//! The parts from which the worlds of the scenes are built: one team at work, piece by piece.
 
 use std::sync::Arc;
 

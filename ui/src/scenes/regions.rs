@@ -1,4 +1,4 @@
-//! [`painted_outside`]: whether each part of the screen keeps to its own place.
+//! [`painted_outside`]: whether each part of the screen draws only in its own place.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;

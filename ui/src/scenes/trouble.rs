@@ -1,4 +1,4 @@
-//! Worlds in which something is not as it should be.
+//! Worlds in which something is wrong.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The themes that are built in, by name.
+//! The built-in themes, by name.
 
 /// Name and text of each, in the order in which `t` walks through them.
 pub const BUILTIN: &[(&str, &str)] = &[

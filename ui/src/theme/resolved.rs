@@ -63,7 +63,6 @@ impl Theme {
         }
     }
 
-    /// The style of a role.
     pub fn style(&self, role: ThemeRole) -> Style {
         self.styles[role as usize]
     }
@@ -86,7 +85,6 @@ impl Theme {
         }
     }
 
-    /// A state of an agent.
     pub fn state(&self, state: AgentState) -> Style {
         self.style(match state {
             AgentState::Idle => ThemeRole::StateIdle,
@@ -120,7 +118,6 @@ impl Theme {
         })
     }
 
-    /// A column of tasks.
     pub fn column(&self, column: TaskColumn) -> Style {
         self.style(match column {
             TaskColumn::Open => ThemeRole::StateIdle,

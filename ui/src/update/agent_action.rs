@@ -1,5 +1,5 @@
-//! What the operator does about an agent that is silent, at its usage limit, or nearly full, and what
-//! is asked before anything is lost or spent.
+//! The operator's actions on an agent that is silent, at its usage limit, or nearly full, and the
+//! questions before anything is lost or spent.
 
 use crate::action::Action;
 use crate::can_act_on::{can_act_on, is_between_turns};

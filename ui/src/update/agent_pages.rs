@@ -1,4 +1,4 @@
-//! The pages of an opened agent: turned by a key, read when they are looked at.
+//! The pages of an opened agent: a key turns them, and each is read when it is looked at.
 
 use crate::action::Action;
 use crate::deck::Deck;

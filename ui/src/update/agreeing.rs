@@ -1,4 +1,4 @@
-//! `enter` on the overlay in front, and what leads there: what is asked before something is decided.
+//! `enter` on the overlay in front, and what leads there: the question before a decision.
 
 use super::following::follow;
 use super::opening::{confirm_stale, pick};

@@ -1,4 +1,4 @@
-//! [`take_back`]: something was not done, and what was written for it is there again.
+//! [`take_back`]: a wish was not carried out, and the text written for it is restored.
 
 use crate::deck::Deck;
 use crate::drafts::TypedFor;

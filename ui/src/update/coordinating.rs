@@ -1,4 +1,4 @@
-//! Who alone writes to git: asked, shown with what stands behind it, and set.
+//! Who alone writes to git: asked, shown with its effect, and set.
 
 use crate::deck::Deck;
 use crate::effect::Effect;

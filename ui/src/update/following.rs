@@ -1,4 +1,4 @@
-//! Following references: to a thread, to its entries, and back to where one was.
+//! Follows references: to a thread, to its entries, and back to the starting point.
 
 use crate::deck::Deck;
 use crate::effect::Effect;

@@ -1,4 +1,4 @@
-//! [`update`]: the only way in which a deck changes.
+//! [`update`]: the only way to change a deck.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::Rect;

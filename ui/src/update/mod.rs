@@ -1,4 +1,4 @@
-//! [`update`]: a message in, wishes out. The match delegates; each file is one way in.
+//! [`update`]: a message in, effects out. The match delegates; each file handles one kind of input.
 
 mod agent_action;
 mod agent_pages;

@@ -1,4 +1,4 @@
-//! Moving the selection of a pane.
+//! Moves the selection of a pane.
 
 use crate::deck::Deck;
 use crate::effect::Effect;

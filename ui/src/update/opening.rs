@@ -1,4 +1,4 @@
-//! Opening overlays: what they ask and say.
+//! Opens overlays with their questions and texts.
 
 use super::moving::{list_of, step};
 use super::refuse::say_none_next;

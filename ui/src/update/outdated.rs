@@ -1,5 +1,5 @@
-//! Questions that a new view has answered, or made others: they are taken back, so that a key that is
-//! on its way does not do what nobody asked.
+//! Takes back questions that a new view has answered or changed, so that a key on its way does not
+//! do what nobody asked for.
 
 use crate::deck::Deck;
 use crate::effect::Effect;

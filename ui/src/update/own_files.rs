@@ -1,4 +1,4 @@
-//! [`take_own_files`]: keys and themes as they were read, at the start and each time they change.
+//! [`take_own_files`]: takes over keys and themes as read, at the start and after each change.
 
 use crate::deck::Deck;
 use crate::model::Level;

@@ -1,4 +1,4 @@
-//! Going on after a break: the sheet that says how, and what is done with its prompts.
+//! Going on after a break: the sheet that says how, and the actions on its prompts.
 
 use super::opening::compose;
 use super::taking_text::copy;

@@ -1,4 +1,4 @@
-//! [`refuse`], [`say_none_next`]: what is said where a key does nothing, and where nothing is next.
+//! [`refuse`], [`say_none_next`]: the notices for a key that does nothing, and for no next row.
 
 use crate::action::Action;
 use crate::deck::Deck;

@@ -1,4 +1,4 @@
-//! What reviews say: the list, one of them beside its file, and what the operator does about it.
+//! Reviews: the list of findings, one of them beside its file, and the operator's actions on it.
 
 use std::sync::Arc;
 

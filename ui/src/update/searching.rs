@@ -1,4 +1,4 @@
-//! The search, the chips, and the place that is typed.
+//! The search, the chips, and a typed place.
 
 use super::moving::{jump, show_again};
 use super::tasking::open_task;

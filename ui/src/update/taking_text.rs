@@ -1,5 +1,5 @@
 //! [`take_text`]: copies the text or the id of what is read, or opens the text in the person's
-//! editor. What is not loaded whole is read before.
+//! editor. A text that is not loaded completely is read first.
 
 use super::refuse::refuse;
 use crate::action::Action;

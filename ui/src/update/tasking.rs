@@ -1,4 +1,4 @@
-//! Tasks that can travel: the list, one of them, and what the operator does with it.
+//! Tasks that can travel: the list, one of them, and the operator's actions on it.
 
 use super::refuse::{refuse, say_none_next};
 use super::taking_text::copy;

@@ -1,4 +1,4 @@
-//! [`topmost`]: the sheet of a kind that lies above others of that kind.
+//! [`topmost`]: the sheet of a kind that lies above the others of that kind.
 
 /// `topmost!(deck, Overlay::Capsule(sheet) if sheet.id == id => sheet)`, if there is one.
 macro_rules! topmost {

@@ -1,4 +1,4 @@
-//! The question for the passphrase of the key that signs: asked, answered, left.
+//! The question for the passphrase of the signing key: asked, answered, left.
 
 use crate::deck::Deck;
 use crate::effect::Effect;

@@ -1,4 +1,4 @@
-//! What a frame costs where much was handed over: rows that are looked at, and not time.
+//! What a frame costs with many handoffs: the number of rows examined, not time.
 
 use std::sync::Arc;
 

@@ -27,6 +27,21 @@ fn a_notice_is_read_to_its_end_where_the_advice_stands() {
             assert!(!shown(&deck).contains("ledger clear`"), "the next key");
         }
     }
+    let long = format!(
+        "{}{told}",
+        "it was refused, and this is one of the reasons; ".repeat(8)
+    );
+    for size in [(60, 15), (80, 24), (120, 40)] {
+        for before in ["", "3<enter>"] {
+            let mut deck = deck_at(pair_at_work(), size);
+            keys(&mut deck, before);
+            let header = shown(&deck).lines().next().map(str::to_owned);
+            update(&mut deck, Msg::Notice(Level::Warn, long.clone()));
+            let screen = shown(&deck);
+            assert!(screen.contains("ledger clear`"), "{size:?}:\n{screen}");
+            assert_eq!(screen.lines().next().map(str::to_owned), header);
+        }
+    }
     let mut short = deck_at(pair_at_work(), (80, 24));
     update(&mut short, Msg::Notice(Level::Info, "done".to_owned()));
     let screen = shown(&short);

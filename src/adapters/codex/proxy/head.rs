@@ -1,4 +1,4 @@
-//! The head of an upgrade request: read within bounds, checked, rebuilt.
+//! The head of an upgrade request: read with limits, checked, rebuilt.
 
 use subtle::ConstantTimeEq as _;
 use tokio::io::{AsyncRead, AsyncReadExt as _};

@@ -1,4 +1,4 @@
-//! [`ProxyLobby`]: connections that have not shown their token yet. They take no place of a terminal's.
+//! [`ProxyLobby`]: connections that have not shown their token yet. They take no terminal's place.
 
 use std::collections::VecDeque;
 use std::future::Future;

@@ -1,5 +1,5 @@
-//! [`Passage`]: a terminal and the app-server, with bytes passing between them; and what remains of
-//! that when another process is to go on with it.
+//! [`Passage`]: a terminal and the app-server, with bytes passing between them; and the state that
+//! another process needs to continue it.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

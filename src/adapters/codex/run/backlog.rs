@@ -1,4 +1,4 @@
-//! Requests that were taken in while something else was done.
+//! Requests that arrived while the task was busy with something else.
 
 use std::collections::VecDeque;
 

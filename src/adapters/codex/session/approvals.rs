@@ -1,4 +1,5 @@
-//! What Codex asks the person: told, and answered with what the operator chose. Never by ourselves.
+//! Codex's requests to the person: reported to the daemon, and answered with what the operator
+//! chose, never by the adapter itself.
 
 use crate::core::id::ThreadId;
 use crate::wire::codex::approval::CodexApproval;

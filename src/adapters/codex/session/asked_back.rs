@@ -1,4 +1,4 @@
-//! Taking a message out of the queue: a turn waits for it, or nobody is to get it any more.
+//! Takes a message out of Codex's queue: a turn waits for it, or nobody is to get it any more.
 
 use super::super::fact::CodexFact;
 use super::super::rpc::Lost;

@@ -1,4 +1,4 @@
-//! A compaction that the operator asks for.
+//! A compaction that the operator requests.
 
 use super::super::fact::CodexFact;
 use super::super::rpc::Lost;

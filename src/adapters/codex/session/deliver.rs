@@ -1,4 +1,4 @@
-//! Handing a message over.
+//! Delivers a message to Codex.
 
 use tokio::time::Instant;
 use tracing::Instrument as _;

@@ -1,13 +1,13 @@
-//! The terminal goes to a thread that was there already.
+//! The terminal switches to a thread that already existed.
 //!
 //! Codex 0.169.0, observed by a client beside the terminal: for `/new` and a fork it sends
-//! `thread/started`. For `/resume` it sends nothing but the thread's status: `idle` where the thread had
-//! to be loaded, and nothing at all where it was loaded still, until a turn begins in it with `active`.
+//! `thread/started`. For `/resume` it sends only the thread's status: `idle` if the thread had to
+//! be loaded, and nothing at all if it was still loaded, until a turn begins in it with `active`.
 //! The earlier conversation stays loaded while we are subscribed to it and for a minute after that.
 //!
-//! So a person is followed to a thread that appears, and to one in which a turn begins that is not
-//! begun by a message of ours. With two terminals on one app-server the lane is with the one that was
-//! written in last.
+//! So the adapter follows a person to a thread that appears, and to a thread in which a turn begins
+//! that no message of ours has begun. With two terminals on one app-server, the lane goes to the
+//! thread that was written in last.
 
 use std::path::Path;
 

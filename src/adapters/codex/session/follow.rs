@@ -1,5 +1,5 @@
-//! The visible thread: making it, taking it up again, following the terminal to a new one, and seeing
-//! to the ones that were left behind.
+//! The visible thread: creates it, resumes it, follows the terminal to a new one, and looks after
+//! the threads that were left behind.
 
 use crate::core::id::{ThreadId, TurnId};
 use crate::wire::codex::call::{

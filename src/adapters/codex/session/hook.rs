@@ -1,4 +1,4 @@
-//! Our hook in the app-server: whether it will run, and what it gave.
+//! Our hook in the app-server: whether it will run, and what it printed.
 
 use sha2::{Digest as _, Sha256};
 

@@ -1,4 +1,4 @@
-//! A packet into the visible thread, and whether the model has it.
+//! Puts a packet into the visible thread, and finds out whether the model has it.
 
 use sha2::{Digest as _, Sha256};
 

@@ -1,4 +1,4 @@
-//! Signs of life, the account's usage windows, and the operator's wish to stop a turn.
+//! Heartbeats, the account's usage windows, and the operator's request to stop a turn.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What the visible thread is called. A name is needed before anything is said in it, and all of those
-//! names are the same; in Codex's own list each conversation is known by what it began with.
+//! The name of the visible thread. It needs a name before anything is said in it, and all of those
+//! names are the same; Codex's own list shows each conversation by how it began.
 
 use crate::core::hidden::letters;
 use crate::core::id::{ThreadId, TurnId};

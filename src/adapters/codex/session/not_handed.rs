@@ -1,4 +1,4 @@
-//! Facts about a message that was to be handed over: not taken, too large, unanswered.
+//! Facts about a message that was to be delivered: not taken, too large, unanswered.
 
 use crate::core::id::EntryId;
 

@@ -1,4 +1,4 @@
-//! What waits in a thread's queue, at Codex.
+//! The messages that wait in a thread's queue, at Codex.
 
 use crate::core::id::ThreadId;
 use crate::wire::codex::call::{QueueList, QueuedSubmission};

@@ -1,4 +1,4 @@
-//! Finding out what became of messages without proof.
+//! Finds out what became of messages without proof.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! [`RefusedThread`]: why Codex does not open a conversation.
+//! [`RefusedThread`]: why Codex refuses to open a conversation.
 
 use crate::core::id::ThreadId;
 use crate::wire::codex::frame::RpcError;

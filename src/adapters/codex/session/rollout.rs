@@ -1,10 +1,10 @@
 //! [`hidden_message`]: a user message that the model will see and the protocol does not show.
 //!
 //! The app-server writes a user message to the thread's rollout in two lines: what the model gets
-//! (`response_item`), and a millisecond later the item that the history is made of. A kill in
-//! between leaves the first alone: the history has an empty turn, and yet the next request to the
-//! model holds the text (Codex 0.169.0, observed; a resend then stands there twice). The rollout
-//! is Codex's own file, so it is only read, and only as far as it looks the way we know it.
+//! (`response_item`), and a millisecond later the item from which the history is built. A kill in
+//! between leaves only the first: the history has an empty turn, although the next request to the
+//! model contains the text (Codex 0.169.0, observed; after a resend the model has it twice). The
+//! rollout is Codex's own file, so it is only read, and only as far as we know its format.
 
 use std::io::SeekFrom;
 

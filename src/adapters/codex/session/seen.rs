@@ -1,4 +1,4 @@
-//! [`Seen`]: how much Codex showed of where a message may be.
+//! [`Seen`]: how much Codex showed of the places where a message may be.
 
 use crate::wire::codex::frame::RpcError;
 

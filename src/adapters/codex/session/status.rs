@@ -1,4 +1,4 @@
-//! What the visible thread does.
+//! The status of the visible thread.
 
 use crate::wire::codex::thread::ThreadStatus;
 

@@ -1,4 +1,4 @@
-//! What comes in by itself: notifications, and the server's requests.
+//! Frames that arrive unasked: notifications, and the server's requests.
 
 use crate::core::between_words::cut_between_words;
 use crate::core::entry::TurnStatus;
@@ -15,9 +15,6 @@ use super::super::fact::{COMMAND_CHARS_MAX, CodexFact};
 use super::super::packet::ThreadSign;
 use super::{Session, Todo};
 
-/// Open questions that are counted; more of them at one time are not believable.
-const APPROVALS_MAX: usize = 256;
-
 impl Session<'_> {
     /// Takes in a frame that is no answer to a request that somebody waits for.
     pub(in super::super) async fn take_frame(&mut self, incoming: Incoming) {
@@ -29,7 +26,7 @@ impl Session<'_> {
     }
 
     async fn take_request(&mut self, request: ServerRequest) {
-        if self.thread_state.approvals.len() < APPROVALS_MAX {
+        if !request.waits_for_human() || self.thread_state.has_room_for_approval() {
             self.take_approval(request).await;
         }
     }

@@ -1,6 +1,6 @@
 //! [`Script`]: an app-server that says what a test wants, over a real WebSocket.
 //!
-//! The session runs in a task of its own, in the same way as the adapter's loop drives it.
+//! The session runs in its own task, driven in the same way as by the adapter's loop.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Taking a message out of the queue for the turn that waits for it.
+//! Takes a message out of the queue for the turn that waits for it.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

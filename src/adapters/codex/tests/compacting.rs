@@ -1,4 +1,4 @@
-//! A compaction that the operator asks for: only where it cuts nothing off.
+//! A compaction that the operator requests: only where it interrupts nothing.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;

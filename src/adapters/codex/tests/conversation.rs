@@ -1,4 +1,4 @@
-//! Which thread is followed, what is told of it, and what is never answered.
+//! Which thread is followed, what is reported of it, and what is never answered.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;

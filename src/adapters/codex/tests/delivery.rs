@@ -1,4 +1,4 @@
-//! Handing messages over, and the races of it.
+//! Delivering messages, and the races in it.
 
 use std::fs::{self, File};
 use std::sync::Arc;

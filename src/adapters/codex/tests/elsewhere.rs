@@ -1,5 +1,5 @@
-//! The terminal goes to a thread that was there before, in the order in which Codex 0.169.0 was seen to
-//! tell of it.
+//! The terminal switches to a thread that already existed, with the notifications in the order that
+//! was observed with Codex 0.169.0.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! An unconfirmed message, and a conversation in which much has been said since.
+//! An unconfirmed message in a conversation in which much has been said since.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A packet that our hook gives: proven by what the hook printed, and put in where it printed
+//! A packet that our hook gives: proven by the hook's output, and injected if the hook printed
 //! nothing.
 
 use serde_json::{Value, json};

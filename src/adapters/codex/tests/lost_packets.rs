@@ -1,5 +1,5 @@
-//! A packet whose app-server dies between the compaction and the thread: put in once by the next
-//! one, or told as not given.
+//! A packet whose app-server dies between the compaction and the thread: the next app-server gets
+//! it once, or it is reported as not given.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
-//! Sessions, and the adapter's task, against a scripted app-server.
+//! Sessions and the adapter's task, against a scripted app-server.
 
 /// The next fact, which must be of this kind.
 macro_rules! next_fact {

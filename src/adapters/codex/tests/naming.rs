@@ -1,4 +1,4 @@
-//! What Codex's own list calls a conversation.
+//! How Codex's own list names a conversation.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A packet that the app-server does not take, or whose thread is gone: that is told, and why.
+//! A packet that the app-server refuses, or whose thread is gone: reported, with the reason.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

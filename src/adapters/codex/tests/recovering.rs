@@ -1,4 +1,4 @@
-//! Lost connections, and what becomes of the messages of before.
+//! Lost connections, and what becomes of the messages sent earlier.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The adapter's task, with a shell script for an app-server.
+//! The adapter's task, with a shell script as its app-server.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A message that is sent again has the id that it had, and the history holds both attempts.
+//! A message that is sent again keeps its id, and the history contains both attempts.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A Codex that nobody is signed in to.
+//! A Codex in which nobody is signed in.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Codex refuses to show its queue or its history: what is not seen then may be there.
+//! Codex refuses to show its queue or its history: a message that was not seen may still be there.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! A repository that is looked at while git is still asked where it is: mostly that is where its files
-//! say. What was looked at counts only where git says the same.
+//! Reads a repository where its files say it is, while git is still being asked for the place:
+//! mostly both agree. The result counts only if git names the same place.
 
 use std::path::Path;
 use std::thread;

@@ -1,4 +1,4 @@
-//! [`Beside`]: what is told of a work tree's other commits, branches and clones.
+//! [`Beside`]: what is reported of a work tree's other commits, branches and clones.
 
 use std::collections::BTreeMap;
 use std::path::Path;

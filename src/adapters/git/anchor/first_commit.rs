@@ -1,9 +1,9 @@
-//! [`first_commit`]: from which commit a history comes, remembered by the commit that it leads to.
+//! [`first_commit`]: the commit at which a history begins, remembered by the last commit of it.
 //!
-//! Git walks the whole history for that, which takes seconds where it is long. A commit names its
-//! parents, so that what was found holds for ever and in every clone. Of a later commit only what is not
-//! in the history of the last one is walked: where that has no commit without parents, all of them are
-//! in the one that is known.
+//! Git walks the whole history to find it, which takes seconds for a long one. A commit names its
+//! parents, so a result holds for ever and in every clone. For a later commit, only the part that
+//! is not in the history of the last one is walked: if that part has no commit without parents, all
+//! of these are in the known history.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -1,9 +1,9 @@
-//! [`NotInPatch`]: the files that differ from the commit, and those among them that are left out of a
-//! patch for what only this clone knows of them.
+//! [`NotInPatch`]: the files that differ from the commit, and those among them that a patch leaves
+//! out because of what only this clone knows of them.
 //!
-//! The project's configuration is not run, and its index is not believed (see
-//! [`CommitIndex`](crate::adapters::commit_index::CommitIndex)). What they say of a file is read
-//! nevertheless before its content goes elsewhere: it can be what no commit would have of it.
+//! The project's configuration is not run, and its index is not trusted (see
+//! [`CommitIndex`](crate::adapters::commit_index::CommitIndex)). What they say of a file is still
+//! read before its content leaves the clone: it may be content of no commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek as _, Write as _};

@@ -1,5 +1,5 @@
-//! [`LinesByFile`]: how many lines differ from the commit, counted where the files lie. What they hold
-//! now is copied only where it has to be.
+//! [`LinesByFile`]: how many lines differ from the commit, counted where the files lie. Their
+//! current content is copied only if it has to be.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! What of a work tree no commit has, as a patch, and such a patch in another work tree.
+//! The uncommitted changes of a work tree as a patch, and such a patch in another work tree.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;

@@ -1,8 +1,7 @@
-//! A patch in the work tree: all of its files, or none.
+//! Applies a patch to the work tree: all of its files, or none.
 //!
-//! `git apply` writes one file after the other, and where the disk runs full it ends in the middle. So
-//! it works on copies elsewhere, and what it makes of them comes into the work tree by other names
-//! first.
+//! `git apply` writes one file after the other, and stops in the middle if the disk is full. So it
+//! works on copies elsewhere, and its results enter the work tree under temporary names first.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! [`Look`]: what proposals are looked at with.
+//! [`Look`]: what proposals are checked against.
 
 use crate::adapters::git::found::tree_found;
 use crate::adapters::git::work_tree::TreeReading;
@@ -23,7 +23,7 @@ impl<'a> Look<'a> {
     pub(super) fn new(context: &CliContext, world: &'a Snapshot) -> Self {
         let approved = world.approved_tree.as_ref();
         let changed = approved.and_then(|approved| {
-            TreeReading::since(&context.setting.dirs.root, Some(approved))?.changed
+            TreeReading::since(&context.project.dirs.root, Some(approved))?.changed
         });
         let gates = gates(context);
         Self {
@@ -91,19 +91,19 @@ fn tree_now(context: &CliContext, world: &Snapshot) -> TreeFound {
     if world.pending_proposals.is_empty() {
         return TreeFound::NoRepository;
     }
-    tree_found(&context.setting.dirs.root)
+    tree_found(&context.project.dirs.root)
 }
 
 /// The gates that are trusted now, with what among them cannot be run.
 pub(super) fn gates(context: &CliContext) -> Vec<GateInForce> {
-    let setting = &context.setting;
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let project = &context.project;
+    let loaded = config::load(&project.dirs, &project.user_dirs);
     loaded.config.gates_in_force()
 }
 
 /// Who says that work is done, as it is trusted now.
 pub(super) fn mode(context: &CliContext) -> SignOffMode {
-    let setting = &context.setting;
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let project = &context.project;
+    let loaded = config::load(&project.dirs, &project.user_dirs);
     loaded.config.finality.mode
 }

@@ -1,4 +1,4 @@
-//! `ctxrelay review dismiss` and `resolve`: the operator's word on one finding.
+//! `ctxrelay review dismiss` and `resolve`: the operator's ruling on one finding.
 
 use std::time::Duration;
 
@@ -50,10 +50,10 @@ fn say(
             finding: FindingId::new(name),
             reason: None,
         };
-        let live = operator::live(context, &command(&context.setting, nothing)).await?;
+        let live = operator::live(context, &command(&context.project, nothing)).await?;
         let world = live.snapshot().await?;
         let id = named(&world, name)?.0.clone();
-        let changed = ask(&live.client, command(&context.setting, change(id.clone()))).await?;
+        let changed = ask(&live.client, command(&context.project, change(id.clone()))).await?;
         Ok::<_, Failure>((id, changed))
     })?;
     let value = json!({"externalId": id, "state": word, "seq": changed.seq});
@@ -62,10 +62,10 @@ fn say(
         .report(Report::new(&value, format!("{id} is {word}")))
 }
 
-pub(super) fn command(setting: &ProjectContext, change: ReviewChange) -> Command {
+pub(super) fn command(project: &ProjectContext, change: ReviewChange) -> Command {
     Command::ChangeReview(ReviewParams {
         change,
-        runtime_session_id: Some(setting.runtime_session.clone()),
+        runtime_session_id: Some(project.runtime_session.clone()),
     })
 }
 

@@ -1,6 +1,6 @@
-//! `ctxrelay review import`: what the reviews of a pull request say is read and recorded.
+//! `ctxrelay review import`: reads and records what the reviews of a pull request say.
 //!
-//! By the operator's own `gh` where no file is named; nothing else of the program asks GitHub.
+//! It uses the operator's own `gh` if no file is named; nothing else of the program asks GitHub.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -94,14 +94,14 @@ pub(super) fn run(context: &CliContext, args: &ReviewSourceArgs) -> CliOutcome {
     };
     wait_for(async {
         // Without a daemon nothing could be recorded, and nothing is asked of anybody.
-        let live = operator::live(context, &command(&context.setting, nothing)).await?;
+        let live = operator::live(context, &command(&context.project, nothing)).await?;
         // A file is as old as it is, whenever it is read.
         let read_at = match args.from {
             SourceWord::Gh => Some(live.snapshot().await?.seq),
             SourceWord::File | SourceWord::Mock => None,
         };
         let read = source::read(context, args).await?;
-        let total = record(&live.client, &context.setting, &read, read_at).await?;
+        let total = record(&live.client, &context.project, &read, read_at).await?;
         told(context, &read, &total)
     })
 }
@@ -112,15 +112,15 @@ pub(super) fn run(context: &CliContext, args: &ReviewSourceArgs) -> CliOutcome {
 /// # Errors
 ///
 /// When this is no terminal of the operator's, `gh` cannot say, or the daemon refuses.
-pub async fn import_from_deck(client: Client, setting: ProjectContext) -> Result<String, String> {
+pub async fn import_from_deck(client: Client, project: ProjectContext) -> Result<String, String> {
     if let Some(refusal) = operator::own_refusal() {
         return Err(refusal.message);
     }
     let imported = async {
         let world: Arc<Snapshot> = client.ask_for(Command::ReadSnapshot).await?;
         let read_at = world.seq;
-        let read = source::by_gh(&setting, || (), None).await?;
-        let total = record(&client, &setting, &read, Some(read_at)).await?;
+        let read = source::by_gh(&project, || (), None).await?;
+        let total = record(&client, &project, &read, Some(read_at)).await?;
         let mut said = left_out(&read, &total);
         said.extend(told_of_blockers(&total));
         said.push(counts(&read, &total));
@@ -135,14 +135,14 @@ pub async fn import_from_deck(client: Client, setting: ProjectContext) -> Result
 /// origin was asked.
 async fn record(
     client: &Client,
-    setting: &ProjectContext,
+    project: &ProjectContext,
     read: &ReadSource,
     mut read_at: Option<Seq>,
 ) -> Result<ReviewChanged, Failure> {
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
+    let loaded = config::load(&project.dirs, &project.user_dirs);
     let redactor = Redactor::with(loaded.rules.clone());
     // Paths of findings are relative to the repository.
-    let root = setting.dirs.root.clone();
+    let root = project.dirs.root.clone();
     let folder = tokio::task::spawn_blocking(move || folder_in_repository(&root));
     let folder = folder.await.ok().flatten();
     let (mut findings, mut unread) = (Vec::new(), 0);
@@ -185,7 +185,7 @@ async fn record(
             whole,
             read_at,
         };
-        let changed = ask(client, command(setting, import)).await?;
+        let changed = ask(client, command(project, import)).await?;
         // What this very import recorded is not newer than itself.
         read_at = read_at.map(|seq| changed.seq.unwrap_or(seq));
         add(&mut total, changed);

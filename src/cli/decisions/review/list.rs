@@ -52,9 +52,9 @@ fn cursor(text: &str) -> Result<FindingCursor, String> {
 }
 
 pub(super) fn run(context: &CliContext, args: &ListArgs) -> CliOutcome {
-    let record = RecordNow::open(&context.setting)?;
+    let record = RecordNow::open(&context.project)?;
     let world = record.world();
-    let places = FindingPlaces::open(&context.setting.dirs.root, GitDeadline::NONE);
+    let places = FindingPlaces::open(&context.project.dirs.root, GitDeadline::NONE);
     let mut text = ReportText::new();
     let mut rows = Vec::new();
     let found = match args.after {
@@ -95,12 +95,12 @@ pub(super) fn run(context: &CliContext, args: &ListArgs) -> CliOutcome {
 }
 
 pub(super) fn show(context: &CliContext, name: &str) -> CliOutcome {
-    let record = RecordNow::open(&context.setting)?;
+    let record = RecordNow::open(&context.project)?;
     let world = record.world();
     let (id, finding) = named(world, name)?;
-    let masking = Masking::load(&context.setting);
+    let masking = Masking::load(&context.project);
     masking.tell(&|remark| context.out.note(remark));
-    let places = FindingPlaces::open(&context.setting.dirs.root, GitDeadline::NONE);
+    let places = FindingPlaces::open(&context.project.dirs.root, GitDeadline::NONE);
     let place = places.shown(&finding.facts, &masking.redactor());
     let mut value = row(id, finding, Some(&place));
     let mut text = ReportText::new();

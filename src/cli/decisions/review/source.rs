@@ -1,4 +1,4 @@
-//! [`read`]: what a review says, from where the person says.
+//! [`read`]: reads a review from the source that the person names.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(super) async fn read(
     match (args.from, &args.what, &args.file) {
         (SourceWord::Gh, what, None) => {
             let note = || context.out.note("asking GitHub with your `gh`");
-            by_gh(&context.setting, note, what.as_deref()).await
+            by_gh(&context.project, note, what.as_deref()).await
         }
         (SourceWord::Gh, ..) => Err(usage("a file is read with `--from file`")),
         (SourceWord::Mock, None, None) => mock(),
@@ -50,7 +50,7 @@ pub(super) async fn read(
 
 /// By the operator's own program; `note` is called before it runs.
 pub(super) async fn by_gh(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     note: impl FnOnce(),
     what: Option<&str>,
 ) -> Result<ReadSource, Failure> {
@@ -61,10 +61,10 @@ pub(super) async fn by_gh(
         ));
     }
     note();
-    let (hold, root) = (&setting.own_program, &setting.dirs.root);
+    let (hold, root) = (&project.own_program, &project.dirs.root);
     let mut gh = Gh::new(hold, OsStr::new("gh"), root, GH_TIME);
     let found = gh.review(what).await;
-    let found = found.map_err(|fault| refused(setting, &fault))?;
+    let found = found.map_err(|fault| refused(project, &fault))?;
     Ok(ReadSource {
         review: found.pull.review(),
         comments: found.read.comments,
@@ -135,7 +135,7 @@ fn mock() -> Result<ReadSource, Failure> {
 }
 
 /// Each cause with its way out; what `gh` says in its own words is masked, by the project's rules too.
-fn refused(setting: &ProjectContext, fault: &GhFault) -> Failure {
+fn refused(project: &ProjectContext, fault: &GhFault) -> Failure {
     let (code, hint): (FailureCode, _) = match fault {
         GhFault::Missing => (
             ProgramCode::GhMissing.into(),
@@ -185,7 +185,7 @@ fn refused(setting: &ProjectContext, fault: &GhFault) -> Failure {
         ),
     };
     let said = fault.to_string();
-    let rules = config::load(&setting.dirs, &setting.user_dirs).rules;
+    let rules = config::load(&project.dirs, &project.user_dirs).rules;
     let said = Redactor::with(rules).redact_text(&said).0.into_owned();
     Failure::unavailable(code, format!("{said}; nothing was imported"), hint)
 }

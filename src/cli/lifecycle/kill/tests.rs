@@ -1,4 +1,4 @@
-//! Who has the lock, and how its process is ended; with processes of the tests' own.
+//! Which process has the lock, and how it is ended; with processes that the tests start.
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;

@@ -1,4 +1,4 @@
-//! The operator's word on what the agents are at: `objective`, `sync`, `forget`, `reset`.
+//! The operator's changes to the agents' work: `objective`, `sync`, `forget`, `reset`.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(super) fn objective(context: &CliContext, args: ObjectiveArgs) -> CliOutcome
         agent: args.agent,
         values: vec![stated],
         pinned: args.pin,
-        runtime_session_id: Some(context.setting.runtime_session.clone()),
+        runtime_session_id: Some(context.project.runtime_session.clone()),
     };
     let said = format!("that is the objective of {}", whose(args.agent));
     state(context, Command::StateWork(params), &value, &said)
@@ -43,7 +43,7 @@ pub(super) fn sync(context: &CliContext, args: &SyncArgs) -> CliOutcome {
         agent: args.agent,
         values,
         pinned: false,
-        runtime_session_id: Some(context.setting.runtime_session.clone()),
+        runtime_session_id: Some(context.project.runtime_session.clone()),
     };
     let said = format!("{recorded} recorded as what {} at", is_at(args.agent));
     state(context, Command::StateWork(params), &value, &said)
@@ -57,7 +57,7 @@ pub(super) fn forget(context: &CliContext, name: &str) -> CliOutcome {
         what,
         all: false,
         agent: None,
-        runtime_session_id: Some(context.setting.runtime_session.clone()),
+        runtime_session_id: Some(context.project.runtime_session.clone()),
     };
     state(context, Command::ForgetWork(params), &value, &said)
 }
@@ -67,7 +67,7 @@ pub(super) fn reset(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
         what: String::new(),
         all: true,
         agent,
-        runtime_session_id: Some(context.setting.runtime_session.clone()),
+        runtime_session_id: Some(context.project.runtime_session.clone()),
     });
     let (whom, they_are) = match agent {
         Some(agent) => (agent.title(), "it is"),
@@ -96,14 +96,14 @@ fn state(context: &CliContext, command: Command, value: &Value, said: &str) -> C
 }
 
 fn held(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
-    let world = wait_for(world(&context.setting))?;
+    let world = wait_for(world(&context.project))?;
     let mut value = json!({});
     let mut text = ReportText::new();
     for each in Agent::ALL
         .into_iter()
         .filter(|each| agent.is_none_or(|agent| agent == *each))
     {
-        let state = world.told_work_of(each, &context.setting.runtime_session);
+        let state = world.told_work_of(each, &context.project.runtime_session);
         let objective = state.objective.as_ref();
         value[each.as_str()] = json!(objective.map(|said| &said.text));
         text.line(match objective {
@@ -121,8 +121,8 @@ async fn named(context: &CliContext, name: &str) -> Result<String, Failure> {
         place: " in what the agents are at",
         list: "ctxrelay continuity show --json",
     };
-    let world = world(&context.setting).await?;
-    let of = |agent| world.work_of(agent, &context.setting.runtime_session);
+    let world = world(&context.project).await?;
+    let of = |agent| world.work_of(agent, &context.project.runtime_session);
     let states: Vec<&ContinuityState> = Agent::ALL.into_iter().filter_map(of).collect();
     if states.iter().any(|state| state.knows(name)) {
         return Ok(name.to_owned());

@@ -1,4 +1,4 @@
-//! `ctxrelay continuity compact`: the operator has an agent's context compacted.
+//! `ctxrelay continuity compact`: compacts an agent's context on the operator's request.
 
 use serde_json::json;
 

@@ -26,7 +26,7 @@ pub(in crate::cli) struct PackedFolder {
 }
 
 pub(super) fn run(context: &CliContext) -> CliOutcome {
-    let folders = pack(&context.setting)?;
+    let folders = pack(&context.project)?;
     let mut text = ReportText::new();
     if folders.is_empty() {
         text.line("the record knows nothing of the agents' work, and there are no files of it");
@@ -54,11 +54,11 @@ pub(super) fn run(context: &CliContext) -> CliOutcome {
 ///
 /// When there is no record, or it cannot be read, or the folders cannot be written, or the redaction
 /// rules cannot all be read.
-pub(in crate::cli) fn pack(setting: &ProjectContext) -> Result<Vec<PackedFolder>, Failure> {
-    let dirs = &setting.dirs;
-    let reading = disk::current_reading(setting)?.ok_or_else(|| Failure::no_session(START_ONE))?;
+pub(in crate::cli) fn pack(project: &ProjectContext) -> Result<Vec<PackedFolder>, Failure> {
+    let dirs = &project.dirs;
+    let reading = disk::current_reading(project)?.ok_or_else(|| Failure::no_session(START_ONE))?;
     let unreadable = |error| disk::unreadable(reading.path(), &error);
-    let masking = Masking::load(setting);
+    let masking = Masking::load(project);
     masking.check_to_go_out()?;
     let redactor = masking.redactor();
     let page = |filter: &_, limit| reading.page(filter, None, false, limit);
@@ -70,7 +70,7 @@ pub(in crate::cli) fn pack(setting: &ProjectContext) -> Result<Vec<PackedFolder>
     let unwritable = |error| unwritable(dirs, error);
     place.write(&folders).map_err(unwritable)?;
     // A record that was deleted meanwhile leaves nothing behind.
-    let still = disk::current_reading(setting)?;
+    let still = disk::current_reading(project)?;
     if still.is_none_or(|still| still.path() != reading.path()) {
         place.remove().map_err(unwritable)?;
         return Ok(Vec::new());

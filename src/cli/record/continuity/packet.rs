@@ -1,4 +1,4 @@
-//! [`ShownPacket`]: what an agent was given, or would be.
+//! [`ShownPacket`]: the packet that an agent was given, or would be given.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ impl<'a> ShownPacket<'a> {
         world: &'a Snapshot,
         agent: Agent,
     ) -> Result<Option<Self>, Failure> {
-        let pair = &world.pair_of_work(agent, &context.setting.runtime_session);
+        let pair = &world.pair_of_work(agent, &context.project.runtime_session);
         let state = world.state_of(agent, pair);
         if let Some(seen) = state.and_then(|state| state.packet.as_ref()) {
             return given(context, seen);
@@ -45,7 +45,7 @@ impl<'a> ShownPacket<'a> {
             at: &time(now_ms(), now_ms()),
             chars_max: PACKET_CHARS_MAX,
         };
-        let git = git_facts(&context.setting.dirs.root, GitDeadline::NONE);
+        let git = git_facts(&context.project.dirs.root, GitDeadline::NONE);
         Ok(Packet::of(world, git.as_ref(), terms).map(Self::Expected))
     }
 
@@ -84,7 +84,7 @@ fn given<'a>(
     context: &CliContext,
     seen: &'a PacketSeen,
 ) -> Result<Option<ShownPacket<'a>>, Failure> {
-    let Some(reading) = disk::current_reading(&context.setting)? else {
+    let Some(reading) = disk::current_reading(&context.project)? else {
         return Ok(None);
     };
     let unreadable = |error| disk::unreadable(reading.path(), &error);

@@ -1,4 +1,4 @@
-//! `ctxrelay continuity show`: what an agent is at, value by value.
+//! `ctxrelay continuity show`: what an agent is working on, value by value.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ struct ShownState {
 }
 
 pub(super) fn run(context: &CliContext, args: &ShowStateArgs) -> CliOutcome {
-    let world = wait_for(world(&context.setting))?;
+    let world = wait_for(world(&context.project))?;
     let agents = match args.agent {
         Some(agent) => vec![agent],
         None => Agent::ALL.to_vec(),
@@ -55,7 +55,7 @@ fn one(
     form: StateForm,
     out: &mut ReportText,
 ) -> Result<Value, Failure> {
-    let pair = &context.setting.runtime_session;
+    let pair = &context.project.runtime_session;
     let shown = ShownState {
         agent,
         state: world.told_work_of(agent, pair),
@@ -97,7 +97,7 @@ fn recorded<T>(
     agent: Agent,
     make: impl FnOnce(&WorkSources<'_>) -> T,
 ) -> Result<Option<T>, Failure> {
-    let Some(reading) = disk::current_reading(&context.setting)? else {
+    let Some(reading) = disk::current_reading(&context.project)? else {
         return Ok(None);
     };
     let page = |filter: &_, limit| reading.page(filter, None, false, limit);
@@ -106,7 +106,7 @@ fn recorded<T>(
     Ok(Some(make(&WorkSources {
         world,
         agent,
-        pair: &world.pair_of_work(agent, &context.setting.runtime_session),
+        pair: &world.pair_of_work(agent, &context.project.runtime_session),
         entries: &recent,
         heads: &[],
         time: &utc,

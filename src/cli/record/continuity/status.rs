@@ -18,16 +18,16 @@ use crate::wire::status::CostStatus;
 const OBJECTIVE_CHARS: usize = 200;
 
 pub(super) fn run(context: &CliContext) -> CliOutcome {
-    let setting = &context.setting;
+    let project = &context.project;
     let (world, agents_now) = wait_for(async {
-        let found = control(setting).await;
-        let world = world_by(setting, &found).await?;
-        Ok((world, read_by(setting, &found).await?.agents))
+        let found = control(project).await;
+        let world = world_by(project, &found).await?;
+        Ok((world, read_by(project, &found).await?.agents))
     })?;
     let mut agents = Map::new();
     let mut text = ReportText::new();
     for agent in Agent::ALL {
-        let state = &world.told_work_of(agent, &setting.runtime_session);
+        let state = &world.told_work_of(agent, &project.runtime_session);
         let cost = agents_now.of(agent).continuity.cost_today;
         let mut value = to_json(state);
         value["costToday"] = json!(cost);

@@ -1,4 +1,4 @@
-//! [`SyncFile`]: the fields of an agent's work as a person writes them down.
+//! [`SyncFile`]: the fields of an agent's work, as a person writes them in a file.
 
 use std::io::Read as _;
 use std::path::Path;

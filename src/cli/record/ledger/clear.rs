@@ -71,7 +71,7 @@ fn what(open: &Open, discard: bool) -> String {
 }
 
 fn dry_run(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
-    let archives = context.setting.dirs.archives();
+    let archives = context.project.dirs.archives();
     let archive = (!discard).then(|| archives.join(format!("{}.jsonl", open.session)));
     let value = json!({
         "dryRun": true,

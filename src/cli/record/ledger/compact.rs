@@ -39,7 +39,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         if args.apply {
             return apply(context, &open, &what).await;
         }
-        let archives = context.setting.dirs.archives();
+        let archives = context.project.dirs.archives();
         let value = json!({
             "dryRun": true,
             "sealed": open.session,

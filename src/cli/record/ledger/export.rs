@@ -1,7 +1,7 @@
 //! `ctxrelay ledger export`: a session's record as JSON lines, Markdown or one HTML file.
 //!
-//! Reads the file, live or archived, one line at a time, and writes as it reads. A new file is
-//! made whole or not at all: it gets its name when everything is in it.
+//! Reads the file, live or archived, line by line, and writes while it reads. A new file is created
+//! completely or not at all: it gets its name once everything is written.
 
 mod card;
 mod content;
@@ -73,17 +73,17 @@ enum Fault {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let dirs = &context.setting.dirs;
-    let path = disk::record_file(&context.setting, args.session.as_deref())?;
+    let dirs = &context.project.dirs;
+    let path = disk::record_file(&context.project, args.session.as_deref())?;
     let session = path
         .file_stem()
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
     let id = SessionId::new(session.as_str());
-    let reach = disk::reach(&context.setting, &id, &path)
+    let reach = disk::reach(&context.project, &id, &path)
         .map_err(|error| disk::unreadable(&path, &error))?;
-    let vouching = Vouching::of(&context.setting);
+    let vouching = Vouching::of(&context.project);
     let named = args.session.is_some().then_some(&id);
     let apart = named.and_then(|session| vouching.why_apart(session));
     // Where all of it is, that is said once.

@@ -1,5 +1,5 @@
-//! `ctxrelay ledger list`: from the daemon, or from the file when none runs or another session is
-//! asked for.
+//! `ctxrelay ledger list`: from the daemon, or from the file if none runs or another session is
+//! requested.
 
 use std::ffi::OsStr;
 
@@ -125,7 +125,7 @@ pub enum Order {
 pub fn run(context: &CliContext, args: Args) -> CliOutcome {
     let named = args.session.clone();
     let page = wait_for(page(context, args))?;
-    let whose = Provenance::of(&context.setting, named.as_deref(), page.foreign_through);
+    let whose = Provenance::of(&context.project, named.as_deref(), page.foreign_through);
     let mut text = ReportText::new();
     if let Some(apart) = &whose.apart {
         text.note(apart);
@@ -173,12 +173,12 @@ async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
     };
     let session = match &args.session {
         Some(session) => Some(session.clone()),
-        None => match connect::control(&context.setting).await {
+        None => match connect::control(&context.project).await {
             DaemonFound::Live(live) => {
                 return known(params, async |params| ask(&live, params).await).await;
             }
             DaemonFound::Nobody | DaemonFound::Unfit(_) => {
-                disk::current(&context.setting)?.map(|(session, _)| session.as_str().to_owned())
+                disk::current(&context.project)?.map(|(session, _)| session.as_str().to_owned())
             }
         },
     };
@@ -197,14 +197,14 @@ async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
 ///
 /// As [`disk::reading`].
 pub(super) fn reading(context: &CliContext, session: &str) -> Result<Reading, Failure> {
-    let setting = &context.setting;
-    let path = disk::session_file(&setting.dirs, session)?;
-    let reach = disk::reach_with(setting, &SessionId::new(session), &path);
+    let project = &context.project;
+    let path = disk::session_file(&project.dirs, session)?;
+    let reach = disk::reach_with(project, &SessionId::new(session), &path);
     let (reach, current) = reach.map_err(|error| disk::unreadable(&path, &error))?;
     if let Some(remark) = reach.remark() {
         context.out.note(&remark);
     }
-    current.map_or_else(|| disk::reading(setting, session), Ok)
+    current.map_or_else(|| disk::reading(project, session), Ok)
 }
 
 async fn ask(live: &Live, params: LedgerListParams) -> Result<EntryPage, Failure> {

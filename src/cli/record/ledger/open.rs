@@ -1,4 +1,4 @@
-//! [`Open`]: what is open in the current session, named before it is sealed.
+//! [`Open`]: what is still open in the current session, listed before it is sealed.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Open {
     /// When there is no session, or it cannot be read.
     pub async fn read(context: &CliContext) -> Result<Self, Failure> {
         let mut kept_open = None;
-        let (world, words) = match connect::control(&context.setting).await {
+        let (world, words) = match connect::control(&context.project).await {
             DaemonFound::Live(live) => {
                 let world = live.snapshot().await?;
                 kept_open = live.status().await?.kept_open;
@@ -57,7 +57,7 @@ impl Open {
                 (world, words)
             }
             DaemonFound::Nobody | DaemonFound::Unfit(_) => {
-                match disk::current_reading(&context.setting)? {
+                match disk::current_reading(&context.project)? {
                     Some(reading) => (reading.snapshot().clone(), words_on_disk(&reading)),
                     None => <_>::default(),
                 }
@@ -66,7 +66,7 @@ impl Open {
         // A daemon that has just started may not have folded its first entry yet.
         let session = match &world.session_id {
             Some(session) => Some(session.clone()),
-            None => disk::current(&context.setting)?.map(|(session, _)| session),
+            None => disk::current(&context.project)?.map(|(session, _)| session),
         };
         let session = session.ok_or_else(|| Failure::no_session("nothing has to be put away"))?;
         Ok(Self {

@@ -1,8 +1,8 @@
-//! `ctxrelay ledger rebuild`: throws away what is derived from the record and rebuilds it: the
-//! search index, the checkpoint, and the files about the agents' work.
+//! `ctxrelay ledger rebuild`: deletes what is derived from the record and rebuilds it: the search
+//! index, the checkpoint, and the files about the agents' work.
 //!
-//! Nothing of the record changes, so that nobody is asked. A live daemon does it itself; without
-//! one it is done here, under the owner's lock.
+//! The record does not change, so nobody is asked. A running daemon does it itself; otherwise this
+//! command does it, under the owner's lock.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,6 @@ const ASK_EVERY: Duration = Duration::from_millis(100);
 #[command(after_help = "Example: ctxrelay ledger rebuild && ctxrelay ledger search token")]
 pub struct Args {}
 
-/// What was done.
 struct Done {
     session: String,
     entries: u64,
@@ -44,7 +43,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         Some(done) => done,
         None => here(context)?,
     };
-    let folders = match pack(&context.setting) {
+    let folders = match pack(&context.project) {
         // The index is rebuilt all the same.
         Err(failure) if failure.code == ProgramCode::BadConfig.into() => {
             context
@@ -82,10 +81,10 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
 
 /// Has a live daemon do it, and waits until it is done. `None` when none runs.
 async fn by_daemon(context: &CliContext) -> Result<Option<Done>, Failure> {
-    let live = match connect::control(&context.setting).await {
+    let live = match connect::control(&context.project).await {
         DaemonFound::Live(live) => live,
         DaemonFound::Nobody => return Ok(None),
-        found @ DaemonFound::Unfit(_) => connect::needed(&context.setting, found)?,
+        found @ DaemonFound::Unfit(_) => connect::needed(&context.project, found)?,
     };
     let begun = report(&live, true).await?;
     let mut gauge = Gauge::new("building the search index:", context.out.is_json());
@@ -117,11 +116,11 @@ async fn report(live: &Live, begin: bool) -> Result<IndexReport, Failure> {
 }
 
 fn here(context: &CliContext) -> Result<Done, Failure> {
-    let dirs = &context.setting.dirs;
-    let (session, path) = disk::current(&context.setting)?
+    let dirs = &context.project.dirs;
+    let (session, path) = disk::current(&context.project)?
         .filter(|(_, path)| path.is_file())
         .ok_or_else(|| Failure::no_session(START_ONE))?;
-    let reach = disk::reach(&context.setting, &session, &path)
+    let reach = disk::reach(&context.project, &session, &path)
         .map_err(|error| disk::unreadable(&path, &error))?;
     let len = path.symlink_metadata().map_or(0, |found| found.len());
     let unwritable = |error| unwritable(dirs, error);
@@ -134,7 +133,7 @@ fn here(context: &CliContext) -> Result<Done, Failure> {
         &session,
         &path,
         reach.bytes,
-        &Masking::load(&context.setting).redactor(),
+        &Masking::load(&context.project).redactor(),
         |progress| {
             gauge.tell(progress.bytes, len, progress.entries);
         },

@@ -1,5 +1,5 @@
-//! `ctxrelay ledger search WORDS`: from the daemon, or from the files when none runs or other
-//! sessions are asked for. [`current`] and [`all`] serve `ctxrelay search` too.
+//! `ctxrelay ledger search WORDS`: from the daemon, or from the files if none runs or other
+//! sessions are requested. [`current`] and [`all`] serve `ctxrelay search` too.
 
 use std::path::Path;
 
@@ -59,24 +59,24 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         after: args.after.clone(),
         ..SearchParams::default()
     };
-    Masking::load(&context.setting).tell(&noted(context));
+    Masking::load(&context.project).tell(&noted(context));
     let page = match args.session.as_deref() {
         None => {
-            let dialed = Dialed::dial(&context.setting)?;
-            current(&context.setting, &dialed, &noted(context), &params)?
+            let dialed = Dialed::dial(&context.project)?;
+            current(&context.project, &dialed, &noted(context), &params)?
         }
         Some(ALL) => {
-            let mut page = all(&context.setting, &noted(context), params, None)?;
-            Vouching::of(&context.setting).mark(&mut page.hits, None);
+            let mut page = all(&context.project, &noted(context), params, None)?;
+            Vouching::of(&context.project).mark(&mut page.hits, None);
             page
         }
         Some(session) => {
-            let path = disk::session_file(&context.setting.dirs, session)?;
+            let path = disk::session_file(&context.project.dirs, session)?;
             let session = SessionId::new(session);
             let noted = noted(context);
-            let files = FileSearch::of(&context.setting, &noted);
+            let files = FileSearch::of(&context.project, &noted);
             let mut page = files.page(&session, &path, &params)?;
-            Vouching::of(&context.setting).mark(&mut page.hits, Some(&session));
+            Vouching::of(&context.project).mark(&mut page.hits, Some(&session));
             page
         }
     };
@@ -89,7 +89,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 ///
 /// When the words make no sense, or the record cannot be read.
 pub(in crate::cli) fn current(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     dialed: &Dialed,
     note: &dyn Fn(&str),
     params: &SearchParams,
@@ -97,10 +97,10 @@ pub(in crate::cli) fn current(
     if let Some(live) = dialed.live() {
         return dialed.wait_for(live.ask_for(Command::LedgerSearch(params.clone())));
     }
-    match disk::current(setting)? {
+    match disk::current(project)? {
         Some((session, path)) => {
-            let mut page = FileSearch::of(setting, note).page(&session, &path, params)?;
-            Vouching::of(setting).mark(&mut page.hits, Some(&session));
+            let mut page = FileSearch::of(project, note).page(&session, &path, params)?;
+            Vouching::of(project).mark(&mut page.hits, Some(&session));
             Ok(page)
         }
         None => {
@@ -122,7 +122,7 @@ pub(in crate::cli) fn noted(context: &CliContext) -> impl Fn(&str) {
 ///
 /// As [`current`].
 pub(in crate::cli) fn all(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     note: &dyn Fn(&str),
     mut params: SearchParams,
     but: Option<&SessionId>,
@@ -140,10 +140,10 @@ pub(in crate::cli) fn all(
     request(&params)?;
     let limit = params.limit.unwrap_or(LIMIT) as usize;
     let mut page = nothing();
-    let sessions = session::all(&setting.dirs);
+    let sessions = session::all(&project.dirs);
     let sessions = sessions.map_err(|(dir, error)| disk::unreadable(&dir, &error))?;
     let sessions = sessions.into_iter();
-    let files = FileSearch::of(setting, note);
+    let files = FileSearch::of(project, note);
     for (session, path) in sessions.filter(|(session, _)| Some(session) != but) {
         // Sessions before the cursor were shown; they still count.
         let room = limit.saturating_sub(page.hits.len());
@@ -191,7 +191,7 @@ pub(in crate::cli) fn all(
 /// A search in files, beside the daemon: what it needs of the project is read once for any number of
 /// them.
 struct FileSearch<'a> {
-    setting: &'a ProjectContext,
+    project: &'a ProjectContext,
     note: &'a dyn Fn(&str),
     redactor: Redactor,
     /// An index that came with somebody else's project is not believed.
@@ -200,13 +200,13 @@ struct FileSearch<'a> {
 }
 
 impl<'a> FileSearch<'a> {
-    fn of(setting: &'a ProjectContext, note: &'a dyn Fn(&str)) -> Self {
-        let is_known = registry::is_known(&setting.user_dirs, &setting.dirs).unwrap_or(false);
-        let indexed = is_known.then(|| SealedIndex::open(&setting.dirs));
+    fn of(project: &'a ProjectContext, note: &'a dyn Fn(&str)) -> Self {
+        let is_known = registry::is_known(&project.user_dirs, &project.dirs).unwrap_or(false);
+        let indexed = is_known.then(|| SealedIndex::open(&project.dirs));
         Self {
-            setting,
+            project,
             note,
-            redactor: Masking::load(setting).redactor(),
+            redactor: Masking::load(project).redactor(),
             is_known,
             indexed: indexed.flatten(),
         }
@@ -225,7 +225,7 @@ impl<'a> FileSearch<'a> {
         if let Some(found) = indexed {
             return Ok(found);
         }
-        let reach = disk::reach_with(self.setting, session, path);
+        let reach = disk::reach_with(self.project, session, path);
         let unreadable = |source| SearchError::Ledger {
             path: path.to_owned(),
             source,
@@ -236,7 +236,7 @@ impl<'a> FileSearch<'a> {
             }
             let reading = reading.as_ref().filter(|_| self.is_known);
             search_file(
-                &self.setting.dirs,
+                &self.project.dirs,
                 reading.map(|reading| (session, reading)),
                 path,
                 reach.bytes,
@@ -328,10 +328,11 @@ fn line(out: &mut ReportText, hit: &SearchHit, now_ms: i64) {
         false => String::new(),
     };
     let who = format!("  {}{target}{whose}  ", source(hit));
+    let entry_type = hit.entry_type.to_string();
     let pieces = pieces(&hit.snippet, &hit.marks);
     let mut spans = vec![
         (Tone::Faint, place.as_str()),
-        (Tone::Plain, hit.entry_type.as_str()),
+        (Tone::Plain, entry_type.as_str()),
         (Tone::Faint, who.as_str()),
     ];
     spans.extend(pieces.iter().map(|(found, text)| {

@@ -45,7 +45,7 @@ pub fn run(context: &CliContext, mut args: Args) -> CliOutcome {
     let mut entry = entry.ok_or_else(|| missing(&args.entry))?.into_value();
     let mut text = text(&entry);
     let session = args.session.as_deref();
-    let whose = Provenance::of(&context.setting, session, page.foreign_through);
+    let whose = Provenance::of(&context.project, session, page.foreign_through);
     let is_apart = page
         .places
         .iter()
@@ -77,7 +77,7 @@ async fn find(context: &CliContext, args: &Args) -> Result<EntryPage, Failure> {
     if let Some(session) = &args.session {
         return of_file(session);
     }
-    match connect::control(&context.setting).await {
+    match connect::control(&context.project).await {
         DaemonFound::Live(live) => {
             let entry = args.entry.clone();
             let full = args.full;
@@ -97,7 +97,7 @@ async fn find(context: &CliContext, args: &Args) -> Result<EntryPage, Failure> {
                 }
             }
         }
-        DaemonFound::Nobody | DaemonFound::Unfit(_) => match disk::current(&context.setting)? {
+        DaemonFound::Nobody | DaemonFound::Unfit(_) => match disk::current(&context.project)? {
             Some((session, _)) => of_file(session.as_str()),
             None => Err(missing(&args.entry)),
         },

@@ -35,11 +35,11 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let outside = disk::outside_head(&context.setting)?;
+    let outside = disk::outside_head(&context.project)?;
     if args.all {
         return all(context, outside.as_ref());
     }
-    let path = disk::record_file(&context.setting, args.session.as_deref())?;
+    let path = disk::record_file(&context.project, args.session.as_deref())?;
     let (report, _) = verify(context, &path, outside.as_ref())?;
     let told = Report::new(&to_json(&report), text(&path, &report));
     context.out.report(told.checked(report.ok))
@@ -49,7 +49,7 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
     let mut ok = true;
     let mut sessions = Vec::new();
     let mut checked = Vec::new();
-    let files = session::all(&context.setting.dirs);
+    let files = session::all(&context.project.dirs);
     let files = files.map_err(|(dir, error)| disk::unreadable(&dir, &error))?;
     for (session, path) in files.into_iter().rev() {
         let (report, said) = verify(context, &path, outside)?;
@@ -74,7 +74,7 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
     let lost = lost(context, outside, &checked);
     ok &= lost.is_empty();
     let mut text = ReportText::new();
-    let world = disk::snapshot(&context.setting).unwrap_or_default();
+    let world = disk::snapshot(&context.project).unwrap_or_default();
     let (reached, broken) = reached(&world, &checked);
     for (file, value) in checked.iter().zip(&mut sessions) {
         if !reached.contains(&file.session) {
@@ -149,7 +149,7 @@ fn lost<'a>(
     outside: Option<&'a Kept>,
     checked: &'a [CheckedFile],
 ) -> Vec<(&'a str, String)> {
-    let dirs = &context.setting.dirs;
+    let dirs = &context.project.dirs;
     let current = outside.filter(|kept| kept.is_lost(dirs)).map(|kept| {
         let why = "is not there, and its head is kept outside of the project";
         (kept.head.session_id.as_str(), why.to_owned())
@@ -177,12 +177,12 @@ fn verify(
     outside: Option<&Kept>,
 ) -> Result<(VerifyReport, SaidOfBefore), Failure> {
     let (report, said) = verify_once(context, path, outside)?;
-    let setting = &context.setting;
-    if !report.has_foreign_lines() || !owner::is_owned(&setting.dirs) {
+    let project = &context.project;
+    if !report.has_foreign_lines() || !owner::is_owned(&project.dirs) {
         return Ok((report, said));
     }
     // The operator's word stands in the file for a moment before the head outside has it.
-    let outside = disk::outside_head(setting)?;
+    let outside = disk::outside_head(project)?;
     verify_once(context, path, outside.as_ref())
 }
 

@@ -1,5 +1,6 @@
-//! [`Vouching`]: whether the record leads to what another session holds. Agents can write where
-//! archives lie, and a chain has no key: of a session to which nothing leads nobody knows who wrote it.
+//! [`Vouching`]: whether the record leads to what another session contains. Agents can write to the
+//! folder of the archives, and a chain has no key: nobody knows who wrote a session to which
+//! nothing leads.
 
 use std::path::PathBuf;
 
@@ -58,12 +59,12 @@ pub(super) struct Vouching {
 
 impl Vouching {
     /// Of a project. Where its record cannot be read that leads nowhere.
-    pub(super) fn of(setting: &ProjectContext) -> Self {
-        let world = disk::snapshot(setting).unwrap_or_default();
-        let current = disk::current(setting).ok().flatten();
+    pub(super) fn of(project: &ProjectContext) -> Self {
+        let world = disk::snapshot(project).unwrap_or_default();
+        let current = disk::current(project).ok().flatten();
         let path = current.map_or_else(PathBuf::default, |(_, path)| path);
         Self {
-            sessions: KeptSessions::new(setting.dirs.clone(), &world, path),
+            sessions: KeptSessions::new(project.dirs.clone(), &world, path),
             world,
         }
     }
@@ -114,8 +115,8 @@ pub(super) struct Provenance {
 }
 
 impl Provenance {
-    pub(super) fn of(setting: &ProjectContext, named: Option<&str>, foreign_through: u64) -> Self {
-        let named = named.map(|session| (SessionId::new(session), Vouching::of(setting)));
+    pub(super) fn of(project: &ProjectContext, named: Option<&str>, foreign_through: u64) -> Self {
+        let named = named.map(|session| (SessionId::new(session), Vouching::of(project)));
         let apart = named.as_ref();
         let apart = apart.and_then(|(session, vouching)| vouching.why_apart(session));
         Self {

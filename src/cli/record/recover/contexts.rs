@@ -1,4 +1,4 @@
-//! [`RecoveredContexts`]: what the agents' contexts lost, and commands of which no end was seen.
+//! [`RecoveredContexts`]: what the agents' contexts lost, and commands whose end was not seen.
 
 use ctxrelay_ui::model::{RecoveryPart, RecoveryRow};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! [`CountedLatest`]: the last of many, and how many there were.
+//! [`CountedLatest`]: the last of many, and their number.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,6 @@
 //! [`RecoveredTurns`]: turns that did not come to their end, what waited in them for an answer that
-//! nobody can give any more, and what still waits for one.
+//! nobody can give any more, answers of which nobody knows whether they arrived, and what still waits
+//! for one.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +66,10 @@ pub(super) struct RecoveredTurns {
     /// Of the Claude of each pair.
     claudes: BTreeMap<RuntimeSession, InterruptedTurn>,
     interrupted: CountedLatest<InterruptedTurn>,
+    /// Without an answer.
     lost: CountedLatest<ApprovalSnapshot>,
+    /// With an answer of the operator's that had shown no effect yet.
+    unproven: CountedLatest<ApprovalSnapshot>,
 }
 
 impl Default for RecoveredTurns {
@@ -75,6 +79,7 @@ impl Default for RecoveredTurns {
             claudes: BTreeMap::new(),
             interrupted: CountedLatest::new(RECENT_MAX),
             lost: CountedLatest::new(RECENT_MAX),
+            unproven: CountedLatest::new(RECENT_MAX),
         }
     }
 }
@@ -169,7 +174,10 @@ impl RecoveredTurns {
         let mut asked: Vec<_> = asked.cloned().collect();
         asked.sort_by_key(|asked| asked.seq);
         for asked in asked {
-            self.lost.push(asked);
+            match asked.given {
+                Some(_) => self.unproven.push(asked),
+                None => self.lost.push(asked),
+            }
         }
     }
 
@@ -209,6 +217,11 @@ impl RecoveredTurns {
             })
         };
         let lost = self.lost.iter().rev().map(asked);
+        let unproven = self.unproven.iter().rev().map(|given| {
+            let mut told = asked(given);
+            told["answer"] = given.given_label().into();
+            told
+        });
         let waiting = waiting(world).into_iter().map(asked);
         let cut_off = world.cut_off.iter().map(|(id, message)| {
             json!({
@@ -224,12 +237,13 @@ impl RecoveredTurns {
             "interruptedTurns": turns.collect::<Vec<_>>(),
             "pendingApprovals": waiting.collect::<Vec<_>>(),
             "unansweredApprovals": lost.collect::<Vec<_>>(),
+            "unprovenAnswers": unproven.collect::<Vec<_>>(),
             "cutOff": cut_off.collect::<Vec<_>>(),
         })
     }
 
     /// For people.
-    pub(super) fn parts(&self, world: &Snapshot, pairs: &RecoveredPairs) -> [RecoveryPart; 4] {
+    pub(super) fn parts(&self, world: &Snapshot, pairs: &RecoveredPairs) -> Vec<RecoveryPart> {
         let turns = self.interrupted.iter().rev().map(|turn| {
             let mark = pairs.mark(turn.pair.as_ref());
             let text = match turn.why {
@@ -238,14 +252,20 @@ impl RecoveredTurns {
             };
             row(turn.at_ms, "", text)
         });
-        let asked = |asked: &ApprovalSnapshot| {
+        let asked_words = |asked: &ApprovalSnapshot| {
             let (by, sought) = (asked.agent.title(), asked.request.kind.sought());
             let subject = short(&asked.request.subject, TEXT_CHARS);
             let mark = pairs.mark(asked.runtime_session.as_ref());
-            let text = format!("{by}{mark} asked {sought}: {subject}");
-            row(asked.at_ms, asked.id.as_str(), text)
+            format!("{by}{mark} asked {sought}: {subject}")
         };
+        let asked =
+            |asked: &ApprovalSnapshot| row(asked.at_ms, asked.id.as_str(), asked_words(asked));
         let lost = self.lost.iter().rev().map(asked);
+        let unproven = self.unproven.iter().rev().map(|given| {
+            let label = given.given_label().unwrap_or_default();
+            let text = format!("{}; your answer was {label}", asked_words(given));
+            row(given.at_ms, given.id.as_str(), text)
+        });
         let waiting = waiting(world);
         let mut messages: Vec<_> = world.cut_off.iter().collect();
         messages.sort_by_key(|(_, message)| message.seq);
@@ -258,7 +278,7 @@ impl RecoveredTurns {
             );
             row(message.at_ms, id.as_str(), text)
         });
-        [
+        let mut parts = vec![
             counted(
                 "Interrupted turns",
                 self.interrupted.total(),
@@ -275,7 +295,13 @@ impl RecoveredTurns {
                 self.lost.total(),
                 lost.collect(),
             ),
-        ]
+        ];
+        let answered = self.unproven.total();
+        if answered > 0 {
+            let title = "Answered by you, and whether that arrived is not known";
+            parts.push(counted(title, answered, unproven.collect()));
+        }
+        parts
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`LastConversation`]: where a pair's Claude that is opened again would go on.
+//! [`LastConversation`]: where a pair's Claude would continue if it is opened again.
 
 use super::past;
 use crate::cli::text::words::now_ms;
@@ -25,8 +25,8 @@ pub(crate) struct OpenClaude {
 
 impl LastConversation {
     /// That of this pair; `None` where the record knows of none.
-    pub(crate) fn of(setting: &ProjectContext) -> Option<Self> {
-        let past = past(setting).ok()?;
+    pub(crate) fn of(project: &ProjectContext) -> Option<Self> {
+        let past = past(project).ok()?;
         let state = past.pairs.state();
         let id = state.conversations().next()?.to_owned();
         // Its process tells more than the record, which knows of none that leaves or comes while no
@@ -34,7 +34,7 @@ impl LastConversation {
         let seen = state.seen_claude().filter(|seen| seen.is_open(now_ms()));
         let known = past.world.agent(Agent::Claude).status(past.pairs.own());
         // A silent one is here: the daemon records one that leaves.
-        let is_here = known.state != AgentState::Offline && is_held(&setting.dirs);
+        let is_here = known.state != AgentState::Offline && is_held(&project.dirs);
         let pid = seen.map(|seen| seen.pid);
         let open = (is_here || pid.is_some()).then(|| OpenClaude {
             pid: pid.or(known.pid),

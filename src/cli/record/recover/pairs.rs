@@ -1,4 +1,4 @@
-//! [`RecoveredPairs`]: what the record tells of each pair: one goes on with its own work.
+//! [`RecoveredPairs`]: what the record has of each pair, since each continues its own work.
 
 use std::collections::BTreeMap;
 

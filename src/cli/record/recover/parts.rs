@@ -1,4 +1,4 @@
-//! What one reads who recovers, in its order: for the terminal and for the deck.
+//! The parts of a recovery, in the order in which they are read, for the terminal and for the deck.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! [`ResumePrompts`]: what to tell an agent so that it goes on where it stopped.
+//! [`ResumePrompts`]: the prompts with which an agent continues where it stopped.
 
 use super::Past;
 use super::tree::RecoveredTree;

@@ -1,4 +1,4 @@
-//! [`RecoveredState`]: where the work stands: what one needs first who takes it up.
+//! [`RecoveredState`]: where the work stands, which is what somebody who resumes it needs first.
 
 use std::collections::BTreeMap;
 

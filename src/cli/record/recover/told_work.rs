@@ -1,5 +1,5 @@
-//! [`ToldWork`]: what is noted of the work as the agents are told it: neither what was forgotten or
-//! replaced nor what is of a task that nobody is at.
+//! [`ToldWork`]: the notes on the work that the agents receive: without what was forgotten or
+//! replaced, and without what belongs to a task that nobody works on.
 
 use std::cmp::Reverse;
 

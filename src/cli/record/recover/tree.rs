@@ -1,4 +1,4 @@
-//! [`RecoveredTree`]: what lies in the work tree.
+//! [`RecoveredTree`]: the state of the work tree.
 
 use std::path::Path;
 

@@ -36,20 +36,20 @@ const SAYING: [EntryType; 5] = [
 ///
 /// When it cannot be looked for.
 pub fn find_alike(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     note: &dyn Fn(&str),
     words: &str,
     take: impl Fn(&FoundHit) -> Option<FoundText>,
 ) -> Result<Vec<FoundText>, Failure> {
-    let everywhere = Everywhere::of(setting, note);
+    let everywhere = Everywhere::of(project, note);
     let find = |words: &str| Ok(everywhere.page(words, &FoundIn::ALL, HITS_MAX, None)?.hits);
     alike(find, words, take)
 }
 
 /// Whether somebody said it: a task is made of what was said.
 fn is_saying(hit: &FoundHit) -> bool {
-    let of_entry = EntryType::parse(&hit.hit.entry_type);
-    hit.kind == FoundIn::Capsule || of_entry.is_some_and(|it| SAYING.contains(&it))
+    let of_entry = hit.hit.entry_type.known();
+    hit.kind == FoundIn::Capsule || of_entry.is_some_and(|it| SAYING.contains(it))
 }
 
 /// As [`find_alike`]; `find` has what was said about words, best first.
@@ -211,6 +211,7 @@ mod tests {
 
     use super::*;
     use crate::core::id::EntryId;
+    use crate::core::word::OpenWord;
     use crate::wire::search::SearchHit;
 
     /// Answers each question with entries of these numbers and types.
@@ -235,7 +236,7 @@ mod tests {
                 seq: *seq,
                 id: EntryId::new(format!("e{seq}")),
                 session: Some(SessionId::new("session_1")),
-                entry_type: (*entry_type).to_owned(),
+                entry_type: OpenWord::of(*entry_type),
                 source: "codex".to_owned(),
                 target: None,
                 at: 1,

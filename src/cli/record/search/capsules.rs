@@ -1,5 +1,5 @@
-//! [`find`]: words in tasks that can travel, by the daemon or by what is on the disk; and
-//! [`stand`]: how what was found stands to the work tree.
+//! [`find`]: searches for words in tasks that can travel, through the daemon or on the disk;
+//! [`stand`]: compares the results with the work tree.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchParams};
 
 /// The tasks of the record, latest first, then what else is kept.
 pub(super) fn find(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     dialed: &Dialed,
     params: &SearchParams,
 ) -> Result<FoundPage, Failure> {
@@ -33,12 +33,12 @@ pub(super) fn find(
     {
         return Ok(page);
     }
-    let world = Arc::new(disk::snapshot(setting)?);
+    let world = Arc::new(disk::snapshot(project)?);
     let request = CapsuleRequest::of(params, world).map_err(|error| senseless(&error))?;
     // An index that came with somebody else's project is not believed.
-    let known = registry::is_known(&setting.user_dirs, &setting.dirs).unwrap_or(false);
-    let redactor = Masking::load(setting).redactor();
-    Ok(search_capsules(&setting.dirs, known, &redactor, &request))
+    let known = registry::is_known(&project.user_dirs, &project.dirs).unwrap_or(false);
+    let redactor = Masking::load(project).redactor();
+    Ok(search_capsules(&project.dirs, known, &redactor, &request))
 }
 
 /// What the daemon finds; `None` from one of an earlier build, which searches no tasks.
@@ -54,18 +54,18 @@ async fn by_daemon(client: &Client, params: &SearchParams) -> Result<Option<Foun
 /// Says of each task how what last went out of it stands to the work tree of now, and of everything
 /// whether anybody vouches for it.
 pub(super) fn stand(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     dialed: &Rc<Dialed>,
     hits: &mut [FoundHit],
 ) -> Result<(), Failure> {
     if hits.is_empty() {
         return Ok(());
     }
-    let maker = CapsuleMaker::open_by(setting, dialed)?;
+    let maker = CapsuleMaker::open_by(project, dialed)?;
     for found in hits.iter_mut().filter(|it| it.kind != FoundIn::Capsule) {
         found.unvouched = !maker.leads_to(found);
     }
-    let kept = Capsules::of(&setting.dirs);
+    let kept = Capsules::of(&project.dirs);
     for found in hits.iter_mut().filter(|it| it.kind == FoundIn::Capsule) {
         let id = CapsuleId::new(found.hit.id.as_str());
         let owner = match found.foreign {

@@ -1,4 +1,4 @@
-//! [`Everywhere`]: one search in several places, in pages that go on from one place into the next.
+//! [`Everywhere`]: one search in several places, in pages that continue from one place to the next.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::wire::search::{FoundIn, FoundPage, SearchHit, SearchParams};
 
 /// Where is searched.
 pub(super) struct Everywhere<'a> {
-    setting: &'a ProjectContext,
+    project: &'a ProjectContext,
     /// Once it is needed.
     dialed: OnceCell<Rc<Dialed>>,
     /// Is told what is left out.
@@ -25,9 +25,9 @@ pub(super) struct Everywhere<'a> {
 
 impl<'a> Everywhere<'a> {
     /// All of this project.
-    pub(super) fn of(setting: &'a ProjectContext, note: &'a dyn Fn(&str)) -> Self {
+    pub(super) fn of(project: &'a ProjectContext, note: &'a dyn Fn(&str)) -> Self {
         Self {
-            setting,
+            project,
             dialed: OnceCell::new(),
             note,
         }
@@ -37,7 +37,7 @@ impl<'a> Everywhere<'a> {
         if let Some(dialed) = self.dialed.get() {
             return Ok(Rc::clone(dialed));
         }
-        let dialed = Dialed::dial(self.setting)?;
+        let dialed = Dialed::dial(self.project)?;
         Ok(Rc::clone(self.dialed.get_or_init(|| dialed)))
     }
 
@@ -51,7 +51,7 @@ impl<'a> Everywhere<'a> {
         after: Option<&str>,
     ) -> Result<FoundPage, Failure> {
         let mut page = self.page(words, kinds, limit, after)?;
-        capsules::stand(self.setting, &self.dialed()?, &mut page.hits)?;
+        capsules::stand(self.project, &self.dialed()?, &mut page.hits)?;
         Ok(page)
     }
 
@@ -81,15 +81,15 @@ impl<'a> Everywhere<'a> {
             ..SearchParams::default()
         };
         let here = || -> Result<Option<SessionId>, Failure> {
-            Ok(disk::current(self.setting)?.map(|(session, _)| session))
+            Ok(disk::current(self.project)?.map(|(session, _)| session))
         };
         match asked.kind {
             FoundIn::Capsule => {
-                let found = capsules::find(self.setting, &*self.dialed()?, &params)?;
+                let found = capsules::find(self.project, &*self.dialed()?, &params)?;
                 Ok(PlaceFound::of_tasks(found, params.after.as_deref()))
             }
             FoundIn::Record => {
-                let found = current(self.setting, &*self.dialed()?, self.note, &params)?;
+                let found = current(self.project, &*self.dialed()?, self.note, &params)?;
                 let session = match found.session.clone() {
                     None => here()?,
                     session => session,
@@ -103,7 +103,7 @@ impl<'a> Everywhere<'a> {
                 ))
             }
             FoundIn::Archive => {
-                let found = all(self.setting, self.note, params, here()?.as_ref())?;
+                let found = all(self.project, self.note, params, here()?.as_ref())?;
                 Ok(PlaceFound::of_page(
                     found,
                     asked.kind,

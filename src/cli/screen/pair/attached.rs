@@ -1,4 +1,4 @@
-//! Whether the agents of a pair are in other terminals already: another two would be a second pair in
+//! Whether the agents of a pair are already in other terminals: two more would be a second pair in
 //! the same files.
 
 use crate::cli::connection::connect::{self, DaemonFound};
@@ -13,13 +13,13 @@ pub(super) const ATTACHED_ELSEWHERE: &str = "Claude and Codex of this pair are a
     deck opens. `ctxrelay pair --new` opens both of them here too, with another conversation";
 
 /// Whether both agents of this pair are with the daemon already, in whatever terminal.
-pub(super) async fn are_both_attached(setting: &ProjectContext) -> Result<bool, Failure> {
+pub(super) async fn are_both_attached(project: &ProjectContext) -> Result<bool, Failure> {
     // What cannot be asked stands in the way of nothing: the deck says what is wrong.
-    let DaemonFound::Live(live) = connect::control(setting).await else {
+    let DaemonFound::Live(live) = connect::control(project).await else {
         return Ok(false);
     };
     let status = live.status().await;
-    Ok(status.is_ok_and(|status| has_both(&status, &setting.runtime_session)))
+    Ok(status.is_ok_and(|status| has_both(&status, &project.runtime_session)))
 }
 
 fn has_both(status: &Status, pair: &RuntimeSession) -> bool {

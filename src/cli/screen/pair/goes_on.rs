@@ -1,5 +1,5 @@
-//! A pair that opens again goes on where it was: Codex does by itself, and Claude is told which
-//! conversation that is.
+//! A pair that opens again continues where it was: Codex does so by itself, and Claude is told
+//! which conversation to continue.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use crate::cli::settings::environment;
 /// Has Claude go on in the last conversation of this pair, where one of these commands opens it and
 /// no other Claude has that conversation open.
 pub(super) fn goes_on(context: &CliContext, commands: &mut [Vec<OsString>]) {
-    let setting = &context.setting;
+    let project = &context.project;
     let Some(opens) = commands.iter_mut().find(|words| opens_claude(words)) else {
         return;
     };
-    let Some(LastConversation { id, open }) = LastConversation::of(setting) else {
+    let Some(LastConversation { id, open }) = LastConversation::of(project) else {
         return;
     };
-    let kept = claude_home(environment).map(|home| transcript(&home, &setting.dirs.root, &id));
+    let kept = claude_home(environment).map(|home| transcript(&home, &project.dirs.root, &id));
     if !kept.is_some_and(|kept| kept.is_file()) {
         return;
     }

@@ -1,5 +1,5 @@
-//! The variables of the agents that are set in this terminal and not in the tmux server whose panes
-//! the agents get. They can be secrets, so no command line of ours names their value.
+//! The agents' variables that are set in this terminal and not in the tmux server whose panes the
+//! agents get. They can be secrets, so no command line of ours contains their values.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -27,12 +27,12 @@ const OF_AGENTS: [&str; 11] = [
 /// What is said where panes are opened in a server that lacks some of them. `inside`: it is the
 /// user's own. A server that does not answer lacks nothing that is known.
 pub(super) fn left_out(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     tmux: &Path,
     inside: bool,
     var: impl Fn(&str) -> Option<OsString>,
 ) -> Option<String> {
-    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+    let session = session_name(&project.dirs.root, &project.dirs.instance_id());
     let ask = |which: &[&str]| {
         let words: Vec<OsString> = ["show-environment"]
             .iter()
@@ -40,8 +40,8 @@ pub(super) fn left_out(
             .map(OsString::from)
             .collect();
         let mut asked = vec![WHOLE.into()];
-        asked.extend(in_it(setting, inside, &words));
-        let said = capture(tmux, &asked, &setting.dirs.root, TMUX_WAIT).ok()?;
+        asked.extend(in_it(project, inside, &words));
+        let said = capture(tmux, &asked, &project.dirs.root, TMUX_WAIT).ok()?;
         said.ok.then_some(said.stdout)
     };
     let global = ask(&["-g"])?;
@@ -51,7 +51,7 @@ pub(super) fn left_out(
     };
     let missing = missing(&global, &own.unwrap_or_default(), var);
     // The pair's own server is found by its socket alone.
-    let words = in_it(setting, inside, &["set-environment".into()]);
+    let words = in_it(project, inside, &["set-environment".into()]);
     let program = std::iter::once("tmux".into()).chain(words);
     let set = crate::cli::text::shell::quoted(&program.collect::<Vec<OsString>>());
     said(&missing, &set)

@@ -4,7 +4,7 @@ use crate::cli::settings::{Named, resolve};
 #[test]
 fn a_session_has_three_panes_and_no_secret_in_its_commands() {
     let dir = tempfile::tempdir().unwrap();
-    let setting = resolve(Some(dir.path()), Named::Exactly, |name| {
+    let project = resolve(Some(dir.path()), Named::Exactly, |name| {
         (name == "HOME").then(|| "/tmp".into())
     })
     .unwrap();
@@ -14,8 +14,8 @@ fn a_session_has_three_panes_and_no_secret_in_its_commands() {
         "ANTHROPIC_API_KEY" | "OPENAI_API_KEY" => Some("sk-secret".into()),
         _ => None,
     };
-    let mut commands = commands(&setting, AgentPlace::Right, env);
-    commands.push(attach(&setting));
+    let mut commands = commands(&project, AgentPlace::Right, env);
+    commands.push(attach(&project));
     // Behind the server's socket, which is none of the user's.
     assert!(commands.iter().all(|words| words[0] == "-S"));
     let verbs: Vec<_> = commands.iter().map(|words| words[2].clone()).collect();
@@ -47,11 +47,11 @@ fn a_session_has_three_panes_and_no_secret_in_its_commands() {
 #[test]
 fn the_agents_of_a_pair_open_where_the_deck_keeps_its_room() {
     let dir = tempfile::tempdir().unwrap();
-    let setting = resolve(Some(dir.path()), Named::Exactly, |name| {
+    let project = resolve(Some(dir.path()), Named::Exactly, |name| {
         (name == "HOME").then(|| "/tmp".into())
     })
     .unwrap();
-    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+    let session = session_name(&project.dirs.root, &project.dirs.instance_id());
     let deck = |id: &str| PairPane {
         part: PairPart::Deck,
         id: id.to_owned(),
@@ -86,12 +86,12 @@ fn the_agents_of_a_pair_open_where_the_deck_keeps_its_room() {
             let with: Vec<OsString> = with.split(' ').map(OsString::from).collect();
             assert!(words.starts_with(&with), "{words:?} for {with:?}");
         };
-        let outside = commands(&setting, place, |_| None);
+        let outside = commands(&project, place, |_| None);
         for (words, with) in outside[1..].iter().zip(agents) {
             begins(&words[2..], with);
         }
         // In a tmux of the user's they open beside our own pane, or in its session.
-        let inside = opened(&setting, &[], place, true, vec![deck("%7")]);
+        let inside = opened(&project, &[], place, true, vec![deck("%7")]);
         let first = match place {
             AgentPlace::Window => agents[0].replace(" -t HOME", " -c"),
             _ => agents[0].replace("HOME", "%7"),

@@ -1,4 +1,4 @@
-//! `ctxrelay claude-plugin statusline …`: our line below Claude's composer, beside the person's own.
+//! `ctxrelay claude-plugin statusline …`: our line below Claude's composer, with the person's.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ impl ClaudeSettings {
 
 pub(super) fn run(context: &CliContext, verb: &StatusLineVerb) -> CliOutcome {
     let settings = ClaudeSettings::read()?;
-    let program = &context.setting.own_program;
+    let program = &context.project.own_program;
     match verb {
         StatusLineVerb::Install(args) => install(context, &settings, program, args.yes),
         StatusLineVerb::Remove(args) => remove(context, &settings, args.yes),

@@ -1,4 +1,4 @@
-//! [`Check`]: a sentence, and the next step where there is one.
+//! [`Check`]: a sentence, and the next step if there is one.
 
 use serde::Serialize;
 

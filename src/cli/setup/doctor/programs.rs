@@ -27,15 +27,15 @@ const CODEX_TRIED: [u64; 3] = [0, 169, 0];
 const CODEX_TRIED_HINT: &str = "if Codex does not work, install the one that this was built against: npm install -g \
      @openai/codex@0.169.0";
 
-pub(super) fn codex(setting: &ProjectContext, status: Option<&Status>) -> Check {
-    let Some(program) = setting.codex_program.find() else {
+pub(super) fn codex(project: &ProjectContext, status: Option<&Status>) -> Check {
+    let Some(program) = project.codex_program.find() else {
         return note(
             "codex",
             "the `codex` program is not found; everything else works",
             "npm install -g @openai/codex, or name it with CONTEXTRELAY_CODEX_BIN",
         );
     };
-    match version(setting, &program) {
+    match version(project, &program) {
         Ok(version) => of_codex(&version, status),
         Err(why) => bad("codex", why, "run `codex --version` by yourself"),
     }
@@ -79,11 +79,11 @@ fn codex_trouble(status: &Status) -> Option<&String> {
 /// The entry for a plain `codex`, where an earlier version bound it to one project, or it starts
 /// another program; and why Codex does not tell it: with a configuration that it cannot read it does
 /// nothing else either.
-pub(super) fn codex_mcp(setting: &ProjectContext) -> Option<Check> {
+pub(super) fn codex_mcp(project: &ProjectContext) -> Option<Check> {
     const ID: &str = "codex-mcp";
-    let program = setting.codex_program.find()?;
+    let program = project.codex_program.find()?;
     let list = ["mcp", "list", "--json"].map(Into::into);
-    let said = capture(&program, &list, &setting.dirs.root, VERSION_WAIT).ok()?;
+    let said = capture(&program, &list, &project.dirs.root, VERSION_WAIT).ok()?;
     if !said.ok {
         let message = format!("`codex mcp list` failed: {}", said.why());
         return Some(bad(ID, message, "mend what Codex names there"));
@@ -99,7 +99,7 @@ pub(super) fn codex_mcp(setting: &ProjectContext) -> Option<Check> {
             format!("{INSTALL_HINT} writes it anew, for every project"),
         ));
     }
-    let is_own = |program: &String| Path::new(program) == setting.own_program;
+    let is_own = |program: &String| Path::new(program) == project.own_program;
     let other = entry.program.filter(|program| !is_own(program))?;
     let how = match Path::new(&other).exists() {
         true => "another program",
@@ -113,9 +113,9 @@ pub(super) fn codex_mcp(setting: &ProjectContext) -> Option<Check> {
 }
 
 /// A file that switches Claude's hooks off.
-pub(super) fn hooks(setting: &ProjectContext) -> Option<Check> {
+pub(super) fn hooks(project: &ProjectContext) -> Option<Check> {
     const ID: &str = "hooks";
-    let off = hooks_off(&setting.dirs.root)?;
+    let off = hooks_off(&project.dirs.root, &project.dirs.root)?;
     let file = off.file.display();
     Some(match off.is_managed {
         true => note(
@@ -134,9 +134,9 @@ pub(super) fn hooks(setting: &ProjectContext) -> Option<Check> {
     })
 }
 
-pub(super) fn claude(setting: &ProjectContext) -> Check {
-    let Some(program) = setting.claude_program.find() else {
-        let loaded = config::load(&setting.dirs, &setting.user_dirs);
+pub(super) fn claude(project: &ProjectContext) -> Check {
+    let Some(program) = project.claude_program.find() else {
+        let loaded = config::load(&project.dirs, &project.user_dirs);
         let asks = loaded.config.continuity.extract.every_turns.get() > 0;
         return note(
             "claude",
@@ -150,7 +150,7 @@ pub(super) fn claude(setting: &ProjectContext) -> Check {
             "npm install -g @anthropic-ai/claude-code, or name it with CONTEXTRELAY_CLAUDE_BIN",
         );
     };
-    match version(setting, &program) {
+    match version(project, &program) {
         Ok(version) if version.numbers < CLAUDE_MIN => bad(
             "claude",
             format!("{} is too old: its plugins cannot wake it", version.text),
@@ -167,11 +167,11 @@ struct Version {
     numbers: [u64; 3],
 }
 
-fn version(setting: &ProjectContext, program: &Path) -> Result<Version, String> {
+fn version(project: &ProjectContext, program: &Path) -> Result<Version, String> {
     let said = capture(
         program,
         &["--version".into()],
-        &setting.dirs.root,
+        &project.dirs.root,
         VERSION_WAIT,
     )?;
     let text = said
@@ -203,10 +203,10 @@ fn numbers(line: &str) -> Option<[u64; 3]> {
     })
 }
 
-pub(super) fn plugin(setting: &ProjectContext) -> Check {
+pub(super) fn plugin(project: &ProjectContext) -> Check {
     const ID: &str = "plugin";
-    let dir = plugin_dir(setting);
-    if plugin_spec(setting).is_current(&dir) {
+    let dir = plugin_dir(project);
+    if plugin_spec(project).is_current(&dir) {
         return good(ID, "the Claude plugin is of this program");
     }
     if exists(&dir) {
@@ -224,9 +224,9 @@ pub(super) fn plugin(setting: &ProjectContext) -> Check {
 }
 
 /// The plugin for a plain `claude`, where it was installed.
-pub(super) fn installed_plugin(setting: &ProjectContext) -> Option<Check> {
+pub(super) fn installed_plugin(project: &ProjectContext) -> Option<Check> {
     const ID: &str = "claude-plugin";
-    let market = market(setting);
+    let market = market(project);
     if !market.is_there() {
         return None;
     }
@@ -240,7 +240,7 @@ pub(super) fn installed_plugin(setting: &ProjectContext) -> Option<Check> {
     })
 }
 
-pub(super) fn tmux(setting: &ProjectContext) -> Check {
+pub(super) fn tmux(project: &ProjectContext) -> Check {
     const ID: &str = "tmux";
     let Some(program) = find_program("tmux") else {
         return note(
@@ -249,7 +249,7 @@ pub(super) fn tmux(setting: &ProjectContext) -> Check {
             "install tmux",
         );
     };
-    match capture(&program, &["-V".into()], &setting.dirs.root, VERSION_WAIT) {
+    match capture(&program, &["-V".into()], &project.dirs.root, VERSION_WAIT) {
         Ok(said) => good(ID, said.stdout.trim().to_owned()),
         Err(why) => note(ID, why, "`ctxrelay pair` needs it"),
     }

@@ -1,4 +1,4 @@
-//! The check of the room on the disk.
+//! The check of the free space on the disk.
 
 use super::check::{Check, bad, good, note};
 use crate::host::ProjectContext;
@@ -7,17 +7,17 @@ use crate::store::dirs::exists;
 use crate::store::disk_space::DiskSpace;
 
 /// What the daemon would refuse for want of room.
-pub(super) fn check(setting: &ProjectContext) -> Check {
+pub(super) fn check(project: &ProjectContext) -> Check {
     const ID: &str = "disk";
-    if !exists(&setting.dirs.relay) {
+    if !exists(&project.dirs.relay) {
         return note(
             ID,
             "there is no record yet",
             "start with `ctxrelay` or `ctxrelay init`",
         );
     }
-    let loaded = config::load(&setting.dirs, &setting.user_dirs);
-    let space = DiskSpace::new(&setting.dirs, loaded.config.storage);
+    let loaded = config::load(&project.dirs, &project.user_dirs);
+    let space = DiskSpace::new(&project.dirs, loaded.config.storage);
     space.measure();
     let figures = space.figures();
     let said = format!(

@@ -1,4 +1,4 @@
-//! The check that what is acknowledged can be written where it has to stand.
+//! The check that acknowledged entries can be written to their places.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use crate::store::write_probe::{way_on, write_probe};
 
 /// What permissions and figures of the disk do not tell: a quota, a disk without inodes, a folder of
 /// its own that is on another disk or is mounted read-only.
-pub(super) fn check(setting: &ProjectContext) -> Check {
+pub(super) fn check(project: &ProjectContext) -> Check {
     const ID: &str = "writing";
-    let dirs = &setting.dirs;
+    let dirs = &project.dirs;
     if !exists(&dirs.relay) {
         return note(
             ID,
@@ -23,14 +23,14 @@ pub(super) fn check(setting: &ProjectContext) -> Check {
             "start with `ctxrelay` or `ctxrelay init`",
         );
     }
-    let ledger = disk::current(setting).ok().flatten();
+    let ledger = disk::current(project).ok().flatten();
     let ledger = ledger.map(|(_, path)| path).filter(|path| exists(path));
     let record = ledger.as_deref().and_then(Path::parent);
     let folders = [
         record.unwrap_or(&dirs.relay),
         &dirs.relay,
         &dirs.state,
-        &setting.user_dirs.registry,
+        &project.user_dirs.registry,
     ];
     // What is not there is made when it is needed.
     let there = |folder: &Path| folder.ancestors().find(|it| exists(it)).map(Path::to_owned);

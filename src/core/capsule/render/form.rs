@@ -1,5 +1,5 @@
-//! [`RenderTarget`]: for whom a capsule can be told. A further one is an entry here, and a text in
-//! the tests.
+//! [`RenderTarget`]: the readers for whom a capsule can be rendered. A new one is an entry here,
+//! and a text in the tests.
 
 use super::beginning;
 use crate::capsule::Capsule;

@@ -1,4 +1,4 @@
-//! [`RenderSection`]: the parts of a told capsule, before anything is left out.
+//! [`RenderSection`]: the parts of a rendered capsule, before anything is left out.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! Claims: texts that are on their way to an agent that asked, or are pushed to one. Nobody else
-//! gets a message meanwhile.
+//! Claims: texts on their way to an agent that asked, or pushed to one. Nobody else gets a claimed
+//! message.
 
 use super::Backlog;
 use crate::delivery::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, Shown};
@@ -8,13 +8,13 @@ use crate::id::{AttemptId, EntryId};
 /// A text is on its way to an agent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claim {
-    /// How long that may take once it has left, ms.
+    /// How long it may take after it has left, ms.
     takes_ms: i64,
-    /// When it counts as taken or not; unknown before it has left, however long its row takes.
+    /// When it counts as taken or not; unknown until it has left, however long its row takes.
     until_ms: Option<i64>,
-    /// The row before it.
+    /// The row before the claim.
     before: BeforeClaim,
-    /// It is not in this process any more.
+    /// It has left this process.
     has_left: bool,
 }
 
@@ -24,7 +24,7 @@ impl Claim {
     }
 }
 
-/// What a claim changes in a row.
+/// The fields of a row that a claim changes.
 #[derive(Debug, Clone, Copy)]
 struct BeforeClaim {
     shown: Shown,

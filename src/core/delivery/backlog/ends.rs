@@ -1,5 +1,5 @@
-//! What ends though nobody got it: it waited too long, the operator took it back, or its own sender
-//! closed it.
+//! Messages that end although nobody got them: they waited too long, the operator took them back,
+//! or their sender closed them.
 
 use super::Backlog;
 use crate::agent::Agent;

@@ -1,4 +1,5 @@
-//! [`LaneRow`]: one row of a lane. [`LaneIndex`]: what is asked of all rows of a lane, kept up with each change of one of them.
+//! [`LaneRow`]: one row of a lane. [`LaneIndex`]: answers to queries over all rows of a lane,
+//! updated with each change of a row.
 
 use std::collections::BTreeSet;
 use std::ops::RangeBounds;
@@ -8,14 +9,14 @@ use crate::delivery::{Delivery, DeliveryState, Rung};
 use crate::entry::OnBusy;
 use crate::id::Seq;
 
-/// How many rows stand where.
+/// The number of rows in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LaneCounts {
-    /// They wait.
+    /// Rows that wait.
     pub queued: usize,
-    /// An attempt began whose end is not known.
+    /// Rows with an attempt whose end is not known.
     pub on_their_way: usize,
-    /// Nobody can know what became of them.
+    /// Rows of messages whose fate nobody can know.
     pub ambiguous: usize,
 }
 
@@ -40,11 +41,11 @@ pub(super) struct LaneRow {
     pub(super) is_free: bool,
 }
 
-/// The rows of a lane by what is done with them next. Those that are not free have no rung, are not
-/// queued, and nobody is to be told of them.
+/// The rows of a lane by what is done with them next. Rows that are not free have no rung, are not
+/// queued, and are not to be announced.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::delivery) struct LaneIndex {
-    /// Queued, the next to be handed over first: a steer overtakes.
+    /// Queued, in the order of delivery: a steer overtakes.
     queued: BTreeSet<(bool, Seq)>,
     /// The same, by when they were queued, ms.
     queued_ms: BTreeSet<(i64, Seq)>,
@@ -54,30 +55,30 @@ pub(in crate::delivery) struct LaneIndex {
     ring_unsent: BTreeSet<Seq>,
     /// The doorbell has rung for them.
     ring_sent: BTreeSet<Seq>,
-    /// Not told of on the rung that they have come to, which is not the doorbell.
+    /// Not announced yet on the rung that they have reached, which is not the doorbell.
     untold: BTreeSet<Seq>,
-    /// Offered, and an idle Claude lets them ring once more: by when, ms.
+    /// The times at which the doorbell rings once more for offered rows if Claude is idle, ms.
     ring_sent_once_ms: BTreeSet<(i64, Seq)>,
-    /// As well, but these descend.
+    /// Likewise, for rows that go down a rung.
     descending_ms: BTreeSet<(i64, Seq)>,
-    /// All that their receiver never had whole, claimed and recorded ones too.
+    /// All rows whose receiver never had the whole text, claimed and recorded ones included.
     news: BTreeSet<Seq>,
     /// All others.
     repeats: BTreeSet<Seq>,
     /// Those that were taken back.
     cancelled: BTreeSet<Seq>,
-    /// How many have come to each rung.
+    /// The number of rows that have reached each rung.
     rungs: [usize; Rung::ALL.len()],
     counts: LaneCounts,
 }
 
-/// Where a row stands in the index.
+/// The place of a row in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Facts {
     seq: Seq,
     state: DeliveryState,
     is_repeat: bool,
-    /// Since when it is queued, ms, and whether it is a steer.
+    /// Since when it has been queued, ms, and whether it is a steer.
     queued: Option<(i64, bool)>,
     offer: Option<Offered>,
 }
@@ -297,14 +298,14 @@ impl LaneIndex {
     }
 }
 
-/// Which rows are to be told of, besides those that are untold on a rung which is not the doorbell.
+/// Which rows are to be announced, besides the unannounced ones on a rung that is not the doorbell.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::delivery) struct Untold {
     /// Those that were not offered yet.
     pub unoffered: bool,
     /// Those for which the doorbell is to ring.
     pub ring_unsent: bool,
-    /// Those for which a doorbell has rung that is gone.
+    /// Those for which a doorbell rang that is gone now.
     pub ring_sent: bool,
 }
 

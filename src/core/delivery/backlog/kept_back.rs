@@ -1,4 +1,5 @@
-//! What is kept back: nobody is offered it, and nobody gets it by asking, until it is let go.
+//! Messages that are kept back: they are not offered to anybody, and not returned to an agent that
+//! asks, until they are released.
 
 use std::collections::BTreeSet;
 
@@ -31,12 +32,10 @@ impl Backlog {
         gone
     }
 
-    /// Whether it is kept back.
     pub fn is_kept_back(&self, id: &EntryId) -> bool {
         self.kept_back.contains(id)
     }
 
-    /// What is kept back.
     pub fn kept_back(&self) -> impl Iterator<Item = &Delivery> {
         self.kept_back.iter().filter_map(|id| self.get(id))
     }

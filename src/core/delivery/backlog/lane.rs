@@ -1,8 +1,8 @@
 //! [`LaneRows`]: the rows of one lane in their order, each with its place on the ladder.
 //!
-//! A lane can be ten thousand rows long, and the loop asks each lane at every turn what is due and
-//! what goes out next. What it asks for is kept by a [`LaneIndex`]; [`LaneRows::change`] and the two
-//! beside it are the only ways to a row, and keep it right.
+//! A lane can have ten thousand rows, and at every turn the loop asks each lane what is due and
+//! what goes out next. A [`LaneIndex`] keeps these answers; [`LaneRows::change`] and the two
+//! functions beside it are the only ways to change a row, and keep the index right.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::agent::Agent;
 use crate::delivery::Delivery;
 use crate::id::{RuntimeSession, Seq};
 
-/// One way to a receiver. What is decided for each entry of the record goes through one lane and
-/// not through all of them.
+/// One lane to a receiver. A decision for an entry of the record goes through one lane, not through
+/// all of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LaneId {
     Codex,

@@ -1,5 +1,5 @@
-//! The places of Claude's messages on the ladder, which stand with their rows: who changes one
-//! changes the index with it.
+//! The places of Claude's messages on the ladder. They are stored with the rows, so every change of
+//! one also changes the index.
 
 use super::claims::Claim;
 use super::index::{LaneIndex, LaneRow, Untold};

@@ -1,4 +1,4 @@
-//! What waits for an agent that asks, without a walk over all of it.
+//! The messages that wait for an agent that asks, found without walking over all of them.
 
 use std::ops::Bound;
 

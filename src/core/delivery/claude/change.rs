@@ -1,14 +1,13 @@
-//! [`ClaudeChange`]: a state of Claude, as the record has it.
+//! [`ClaudeChange`]: a change of Claude's state, as it is recorded.
 
 use crate::agent::AgentState;
 
-/// A state of Claude, as the record has it.
+/// A change of Claude's state, as it is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClaudeChange {
-    /// What it does.
     pub state: AgentState,
     /// Its process.
     pub pid: Option<u32>,
-    /// A reason for people.
+    /// The reason, for people.
     pub why: Option<String>,
 }

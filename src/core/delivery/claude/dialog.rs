@@ -1,12 +1,12 @@
-//! [`ClaudeDialog`]: which dialog Claude waits for.
+//! [`ClaudeDialog`]: the dialog that Claude waits for.
 
 /// The dialog that Claude waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ClaudeDialog {
-    /// Its own, whatever its helpers ask beside it.
+    /// Its own, whatever its helpers ask besides.
     #[default]
     Own,
-    /// Only helpers of it ask.
+    /// Only that of helpers.
     OfHelper,
 }
 

@@ -1,14 +1,14 @@
-//! [`TurnEndSetting`]: what the ladder has to know of the end of a turn beside its kind.
+//! [`TurnEndSetting`]: what the ladder has to know of the end of a turn besides its kind.
 
 use super::{ClaudeStep, ClaudeTurnEnd};
 use crate::delivery::LadderInput;
 
-/// What stands around the end of a turn of Claude's, and is known elsewhere.
+/// Circumstances of the end of a turn of Claude's that are known elsewhere.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnEndSetting {
     /// The lane rests because of a usage limit.
     pub rests: bool,
-    /// It goes on doing so if the turn worked: as in [`LadderInput::TurnWorked`].
+    /// It goes on resting if the turn worked: as in [`LadderInput::TurnWorked`].
     pub rests_after_work: bool,
     /// No transcript has to be read first: as there.
     pub is_read: bool,

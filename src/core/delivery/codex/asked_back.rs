@@ -1,8 +1,8 @@
-//! A message that lies in the app-server's queue, behind the very turn that waits for it.
+//! Takes back a message that lies in the app-server's queue behind the very turn that waits for it.
 //!
-//! The turn cannot end before it has the message, and the message would begin the next turn. So it is
-//! asked back, and what asks in that turn gets it. Where the app-server does not give it back, it has
-//! begun as a turn, or nobody can tell: then nothing changes.
+//! The turn cannot end before it has the message, and the message would begin the next turn. So it
+//! is requested back, and the waiting call in that turn gets it. If the app-server does not give it
+//! back, it has begun as a turn, or nobody can tell: then nothing changes.
 
 use super::pump::comes_back;
 use super::{Agent, Backlog, CodexFlow, DeliveryEffect, EntryId, Moment};
@@ -12,12 +12,12 @@ use crate::delivery::{Delivery, DeliveryState};
 /// be read. After that, or as soon as no turn runs, it goes out again.
 const KEPT_MS: i64 = 2_000;
 
-/// Messages that are asked back, and the one that came.
+/// Messages that we asked back, and the one that was given back.
 #[derive(Debug, Default)]
 pub(super) struct AskedBack {
-    /// Asked for since they were heard to be in the queue: once each time.
+    /// Asked back since they were reported in the queue: once for each report.
     asked: Vec<EntryId>,
-    /// Was given back, and is kept until then.
+    /// The message that was given back, kept until this time.
     kept: Option<(EntryId, i64)>,
 }
 

@@ -1,9 +1,9 @@
-//! [`CarriedFlow`]: what the next process must know of the lane to Codex when the app-server goes on
-//! under it.
+//! [`CarriedFlow`]: what the next process must know of the lane to Codex when the app-server keeps
+//! running under it.
 //!
-//! What is on its way is not in here: it is in the rows, and the app-server is asked about it again
-//! ([`CodexInput::Began`](super::CodexInput::Began)). So are the answers that were heard: each must
-//! count again.
+//! Messages on their way are not in here: they are in the rows, and the app-server is asked about
+//! them again ([`CodexInput::Began`](super::CodexInput::Began)). The same holds for answers that
+//! were seen: each must count again.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use super::CodexFlow;
 use crate::entry::TurnStatus;
 use crate::id::{EntryId, ThreadId, TurnId};
 
-/// What goes on from one process to the next.
+/// The state that one process passes to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CarriedFlow {
@@ -20,7 +20,7 @@ pub struct CarriedFlow {
     pub(super) thread: Option<ThreadId>,
     /// The turn that began last, running or not.
     pub(super) turn: Option<TurnId>,
-    /// The turn that runs.
+    /// The running turn.
     pub(super) running: Option<TurnId>,
     pub(super) ended: Vec<(TurnId, TurnStatus)>,
     /// The lane rests because of a usage limit.

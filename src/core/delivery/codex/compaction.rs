@@ -1,7 +1,7 @@
 //! [`CompactionHold`]: why nothing goes out while Codex's context is compacted.
 //!
-//! A message would begin a turn before the packet is in the thread, which then comes one request
-//! late and prolongs that turn (Codex 0.169.0, observed).
+//! A message would begin a turn before the packet is in the thread; the packet then arrives one
+//! request late and prolongs that turn (Codex 0.169.0, observed).
 
 use super::CodexFlow;
 
@@ -9,14 +9,14 @@ use super::CodexFlow;
 /// no end is told, keeps them no longer.
 const HOLD_MS: i64 = 60_000;
 
-/// Since a compaction began, until its packet is in the thread.
+/// A compaction, from its beginning until its packet is in the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CompactionHold {
     /// ms.
     pub(super) until: i64,
     /// The operator asked for it here.
     is_asked: bool,
-    /// It was done: only the packet is waited for.
+    /// It is done: only its packet is missing.
     is_done: bool,
 }
 

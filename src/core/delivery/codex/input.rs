@@ -6,7 +6,7 @@ use crate::id::{AttemptId, EntryId, ThreadId, TurnId};
 /// What the thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
-    /// Loaded, no turn; after a failed turn too.
+    /// Loaded, and no turn runs; also after a failed turn.
     Idle,
     /// A turn runs.
     Busy {
@@ -17,26 +17,26 @@ pub enum Activity {
     NotLoaded,
 }
 
-/// What the adapter says of an attempt.
+/// The adapter's report about an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdapterAnswer {
-    /// The app-server took it into its queue, or into the turn that runs. No proof of anything.
+    /// The app-server accepted it into its queue, or into the running turn. Proves nothing.
     Queued,
     /// It waits in the app-server's queue.
     StillQueued,
     /// The app-server certainly does not have it.
     NotTaken,
-    /// The answer never came; recovery will tell.
+    /// The answer never came; recovery will find out.
     Unanswered,
-    /// It was in the queue, and was taken out of it for a turn that waits for it.
+    /// It was taken out of the queue for a turn that waits for it.
     TakenBack,
 }
 
-/// What can come in. `life` counts the app-servers that were started; what an earlier one says is
-/// refused.
+/// The inputs of [`CodexFlow`](super::CodexFlow). `life` counts the app-servers that were started;
+/// an input from an earlier one is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CodexInput {
-    /// The daemon began, and the backlog holds what was not settled.
+    /// The daemon started, and the backlog holds the messages that are not settled.
     Began,
     /// A message was recorded, or may go out again.
     News,
@@ -55,7 +55,7 @@ pub enum CodexInput {
     },
     /// None can be started.
     Unavailable {
-        /// Which kind of reason.
+        /// The kind of reason.
         code: ErrorCode,
     },
     /// We follow this thread.
@@ -68,7 +68,6 @@ pub enum CodexInput {
     Activity {
         /// The app-server's life.
         life: u64,
-        /// What it does.
         activity: Activity,
     },
     /// A turn began.
@@ -77,7 +76,7 @@ pub enum CodexInput {
         life: u64,
         turn: TurnId,
     },
-    /// It can do nothing before somebody signs in, or no longer.
+    /// It can do nothing until somebody signs in, or it can again.
     SignIn {
         /// The app-server's life.
         life: u64,
@@ -113,7 +112,7 @@ pub enum CodexInput {
         /// The message.
         id: EntryId,
         turn: TurnId,
-        /// It joined a turn that ran.
+        /// It joined a running turn.
         steered: bool,
     },
     TurnEnded {
@@ -125,15 +124,15 @@ pub enum CodexInput {
         ids: Vec<EntryId>,
         /// It failed because of a usage limit.
         limited: bool,
-        /// It was interrupted by the end of its app-server, and not by the human.
+        /// The end of its app-server interrupted it, not the human.
         died: bool,
     },
-    /// The sender of a message was told that it gets through without another call.
+    /// The sender of a message was told that it will arrive without another call.
     Promised {
         /// The message.
         id: EntryId,
     },
-    /// The turn that runs waits for this message.
+    /// The running turn waits for this message.
     Awaited {
         /// The message.
         id: EntryId,
@@ -143,20 +142,20 @@ pub enum CodexInput {
         /// The message.
         id: EntryId,
     },
-    /// An earlier process saw the human stop a turn, and nothing go on since.
+    /// An earlier process saw the human stop a turn, and nothing has run since.
     Stopped {
-        /// In which thread, where that is known.
+        /// The thread, if known.
         thread: Option<ThreadId>,
     },
-    /// A usage limit that an earlier process recorded holds still. It is not recorded again.
+    /// A usage limit that an earlier process recorded still holds. It is not recorded again.
     LimitHolds,
-    /// What became of a request.
+    /// The outcome of a request.
     Answer {
         /// The app-server's life.
         life: u64,
         /// The message.
         id: EntryId,
-        /// The attempt that it is about; `None` where the adapter knows only the message.
+        /// The attempt that it is about; `None` if the adapter knows only the message.
         attempt: Option<AttemptId>,
         answer: AdapterAnswer,
     },
@@ -172,8 +171,7 @@ pub enum CodexInput {
         /// The message.
         id: EntryId,
     },
-    /// It was not to leave any more once its row was written: nothing has left, and nothing is
-    /// wrong.
+    /// It was no longer to leave when its row was written: nothing has left, and nothing is wrong.
     NotWanted {
         /// The message.
         id: EntryId,
@@ -192,7 +190,7 @@ pub enum CodexInput {
         /// What was to be recorded.
         result: DeliveryResult,
     },
-    /// A page with the message was handed to a turn that asked, and nobody said that it arrived.
+    /// A turn asked and was given a page with the message, and nobody reported that it arrived.
     ClaimEnded {
         /// The message.
         id: EntryId,

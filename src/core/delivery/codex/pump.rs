@@ -1,4 +1,4 @@
-//! What goes out, and what is made of the answers.
+//! Decides what goes out, and handles the answers.
 
 use super::{
     Activity, AdapterAnswer, AttemptId, Backlog, CodexFlow, DeliveryEffect, DeliveryFact,

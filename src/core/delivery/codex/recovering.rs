@@ -1,4 +1,4 @@
-//! Finding out what became of what an earlier process, or an earlier app-server, was given.
+//! Finds out what became of messages that an earlier process, or an earlier app-server, was given.
 
 use super::{Agent, Backlog, CodexFlow, DeliveryEffect, DeliveryResult, EntryId, Moment};
 use crate::delivery::Delivery;

@@ -1,26 +1,26 @@
 //! [`CodexState`]: what Codex is and does, in one place. The lane, the status and the record derive
-//! from it; [`CodexInput`](super::CodexInput) is what changes it, through the lane.
+//! from it; only [`CodexInput`](super::CodexInput) changes it, through the lane.
 
 use super::{Activity, CarriedFlow};
 use crate::agent::AgentState;
 use crate::id::{ThreadId, TurnId};
 
-/// What Codex is and does now, as far as its app-server has said.
+/// What Codex is and does now, as far as its app-server has reported.
 #[derive(Debug, Default)]
 pub struct CodexState {
-    /// The app-server that counts, in the order in which they were started.
+    /// The number of the current app-server, in the order of their starts.
     life: u64,
     is_running: bool,
     thread: Option<ThreadId>,
     activity: Option<Activity>,
-    /// The turn that runs.
+    /// The running turn.
     turn: Option<TurnId>,
     /// The turn that began last under this app-server, running or not.
     latest_turn: Option<TurnId>,
-    /// The lane was told to rest because of a usage limit. It does so for longer than the limit holds:
-    /// until what died of it is recorded as sent again, which goes first.
+    /// The lane rests because of a usage limit, for longer than the limit holds: until the messages
+    /// that died of it are recorded as sent again, because they go first.
     rests_at_limit: bool,
-    /// The human stopped a turn: they decide when it goes on.
+    /// The human stopped a turn, and decides when the lane goes on.
     is_paused: bool,
     needs_sign_in: bool,
 }
@@ -60,7 +60,7 @@ impl CodexState {
         }
     }
 
-    /// The turn that runs.
+    /// The running turn.
     pub fn turn(&self) -> Option<&TurnId> {
         self.turn.as_ref()
     }

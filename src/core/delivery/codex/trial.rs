@@ -1,17 +1,17 @@
-//! [`Trial`]: the one message that tries whether a limit is over.
+//! [`Trial`]: the one message that tests whether a limit is over.
 
 use crate::id::EntryId;
 
-/// Whether a limit that is said to be over has been tried. One message is the test: what waits
+/// Whether a limit that is reported as over has been tested. One message is the test: messages
 /// behind it in the app-server's queue would die with it (Codex 0.169.0, observed).
 #[derive(Debug, PartialEq, Eq, Default)]
 pub(super) enum Trial {
-    /// There is nothing to try.
+    /// There is nothing to test.
     #[default]
     None,
     /// The next message is the test.
     Next,
-    /// This one is out, and its turn has not ended.
+    /// This message is out, and its turn has not ended.
     Runs(EntryId),
 }
 

@@ -1,4 +1,4 @@
-//! When something happens on the ladder by itself, found by a walk over all that waits.
+//! When the ladder acts next, computed by a walk over all waiting messages.
 
 use super::{Delivery, DeliveryState, Ladder, Rung};
 use crate::delivery::Backlog;

@@ -1,4 +1,4 @@
-//! What happens on the ladder by itself, and when.
+//! What happens on the ladder without an input, and when.
 
 use super::{Ladder, Rung};
 use crate::agent::Agent;

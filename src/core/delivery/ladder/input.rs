@@ -1,5 +1,6 @@
 //! [`LadderInput`]: what can come in about one Claude.
 
+use super::rung_message::RungMessage;
 use crate::entry::{DeliveryResult, DeliveryWay};
 use crate::id::{EntryId, Seq};
 use crate::word::words;
@@ -48,8 +49,12 @@ pub enum LadderInput {
     },
     /// A daemon starts: with the one before it this Claude worked, or none.
     Recalled {
-        /// Its process.
         process: Option<u32>,
+    },
+    /// The doorbell of that Claude was rung for these by the daemon before.
+    WasRung {
+        /// The messages.
+        rung: Vec<RungMessage>,
     },
     /// A bridge is gone.
     Left {
@@ -58,7 +63,6 @@ pub enum LadderInput {
     },
     /// The process of a Claude has ended.
     Ended {
-        /// Which it was.
         process: u32,
     },
     /// The doorbell of the same Claude is there.
@@ -128,7 +132,6 @@ pub enum LadderInput {
     Proven {
         /// The messages.
         ids: Vec<EntryId>,
-        /// By which way.
         rung: DeliveryWay,
     },
     /// Claude acknowledged them.

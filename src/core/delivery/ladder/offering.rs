@@ -1,4 +1,4 @@
-//! What a [`Ladder`] offers next: each message by the best way that it has not come down from.
+//! What a [`Ladder`] offers next: each message by the best rung that it has not descended from.
 
 use super::{DeliveryMode, Ladder, Rung};
 use crate::delivery::backlog::Untold;
@@ -13,6 +13,18 @@ const PUSHES_MAX: usize = 32;
 const PUSH_PAUSE_MS: i64 = 50;
 
 impl Ladder {
+    /// Everything may be offered again: Claude's context, or its bridge, is a new one.
+    pub(super) fn forget_offers(&mut self, backlog: &mut Backlog) {
+        backlog.forget_offers(&self.pair);
+        self.retry_at = None;
+    }
+
+    /// Everything may be offered again, but what the doorbell of the same Claude was rung for.
+    pub(super) fn forget_unrung(&mut self, backlog: &mut Backlog) {
+        backlog.change_offers(&self.pair, |_, offer| offer.is_rung());
+        self.retry_at = None;
+    }
+
     /// Offers what has not been offered yet, or not on the rung that it has come to.
     pub(super) fn offer(
         &mut self,

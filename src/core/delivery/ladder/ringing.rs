@@ -11,7 +11,7 @@ const BURST: i64 = 8;
 /// How often the doorbell of one Claude may ring.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ringing {
-    /// When all rings so far would have ended with a pause after each, ms.
+    /// The end of all rings so far, if each were followed by a pause, ms.
     paid_until: i64,
 }
 

@@ -1,21 +1,21 @@
 //! [`LadderTimeouts`]: how long things about Claude may take.
 
-/// How long things about Claude may take, ms.
+/// The deadlines of the lane to Claude, ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LadderTimeouts {
-    /// An idle Claude that was told and does nothing for this long was not reached.
+    /// An idle Claude that was notified and does nothing for this long was not reached.
     pub idle_ms: i64,
-    /// How long bodies that somebody asked for may take until they count as taken or not. The
-    /// call that fetched them says so within milliseconds, unless its process died.
+    /// How long requested bodies may take until they count as taken or not. The call that fetched
+    /// them reports within milliseconds, unless its process died.
     pub claim_ms: i64,
-    /// What was pushed is not carried by a hook as well for this long: the two would cross.
+    /// For this long no hook carries a message that was pushed: the two would cross.
     pub push_ms: i64,
     /// A bridge without a doorbell waits this long for it before it tries its channel: the plugin
     /// starts both at nearly the same time.
     pub bell_ms: i64,
     /// After a client's outlet was full it is tried again after this long.
     pub outlet_ms: i64,
-    /// What was not attempted for this long expires; `None`: never.
+    /// A message without an attempt for this long expires; `None`: never.
     pub expiry_ms: Option<i64>,
 }
 

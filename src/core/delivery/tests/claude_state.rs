@@ -37,16 +37,18 @@ fn each_change_is_recorded_once() {
     let mut claude = attached();
     let pid = Some(7);
     assert_eq!(hear(&mut claude, ClaudeInput::Attached { pid }), []);
-    assert_eq!(hear(&mut claude, ClaudeInput::Called), [], "no turn runs");
+    let sign = ClaudeInput::GivesSign;
+    assert_eq!(hear(&mut claude, sign), [], "no turn runs");
     for (input, recorded) in [
         (ClaudeInput::TurnBegan, Some(AgentState::Busy)),
         (ClaudeInput::ToolUsed, None),
         (ClaudeInput::Asks, Some(AgentState::Waiting)),
-        (ClaudeInput::Called, Some(AgentState::Busy)),
-        (ClaudeInput::Asks, Some(AgentState::Waiting)),
-        // Beside the dialog.
+        // Beside the dialog: a call may be a helper's.
+        (ClaudeInput::GivesSign, None),
         (ClaudeInput::ToolBegins, None),
         (ClaudeInput::Answered, Some(AgentState::Busy)),
+        (ClaudeInput::Asks, Some(AgentState::Waiting)),
+        (ClaudeInput::Prolonged, Some(AgentState::Busy)),
         (ClaudeInput::Worked, Some(AgentState::Idle)),
         (ClaudeInput::Answered, None),
         (ClaudeInput::Idle, None),
@@ -384,4 +386,69 @@ fn the_ladder_hears_how_a_turn_ended_and_what_stands_around_that() {
         assert_eq!(heard, Some(told), "{end:?}, {setting:?}");
     }
     assert_eq!(ClaudeStep::Worked.told_ladder(plain), None);
+}
+
+/// What the next process makes of what this one knows.
+fn next(claude: &ClaudeState) -> (ClaudeState, Vec<ClaudeStep>) {
+    let carried = serde_json::to_string(&claude.carried().unwrap()).unwrap();
+    let carried = serde_json::from_str(&carried).unwrap();
+    let mut next = ClaudeState::default();
+    let claude = Box::new(carried);
+    let steps = next.apply(ClaudeInput::Recalled { claude }, AWAY);
+    (next, steps)
+}
+
+const AWAY: ClaudeSetting = ClaudeSetting {
+    is_here: false,
+    ..HERE
+};
+
+#[test]
+fn what_the_process_before_knew_goes_on_and_is_recorded_once_its_claude_comes() {
+    let mut claude = attached();
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    hear(&mut claude, ClaudeInput::Asks);
+    let (mut claude, steps) = next(&claude);
+    let waits = ClaudeStep::Waits(true);
+    assert_eq!(steps, [ClaudeStep::Runs, ClaudeStep::Lives, waits]);
+    assert!(claude.is_away() && claude.is_in_turn());
+    assert_eq!(hear(&mut claude, ClaudeInput::Recordable), [], "not yet");
+    let pid = Some(7);
+    let attaches = ClaudeInput::Attached { pid };
+    assert_eq!(hear(&mut claude, attaches.clone()), [AgentState::Waiting]);
+    assert!(!claude.is_away());
+    assert_eq!(hear(&mut claude, attaches), [], "once");
+    assert_eq!(hear(&mut claude, ClaudeInput::Answered), [AgentState::Busy]);
+    // What it had in the turn that died is known too.
+    let ids = vec![EntryId::new("m1")];
+    hear(&mut claude, ClaudeInput::Given { ids: ids.clone() });
+    let (mut claude, _) = next(&claude);
+    let failed = ClaudeInput::Failed {
+        limited: true,
+        why: "rate_limit".to_owned(),
+    };
+    let steps = claude.apply(failed, AWAY);
+    assert!(steps.contains(&ClaudeStep::Died(ids)), "{steps:?}");
+}
+
+#[test]
+fn what_is_told_before_a_recalled_claude_comes_counts_and_another_ones_turn_does_not() {
+    let mut claude = attached();
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    let (mut ended, _) = next(&claude);
+    ended.apply(ClaudeInput::Worked, AWAY);
+    hear(&mut ended, ClaudeInput::Attached { pid: Some(7) });
+    assert_eq!(ended.now().state, AgentState::Idle);
+    let (mut another, _) = next(&claude);
+    let pid = Some(8);
+    let attached = hear(&mut another, ClaudeInput::Attached { pid });
+    assert_eq!(attached, [AgentState::Idle]);
+    assert!(!another.is_in_turn());
+    let (mut away, _) = next(&claude);
+    away.apply(ClaudeInput::StaysAway, AWAY);
+    assert_eq!(away.now().state, AgentState::Offline);
+    assert!(!away.is_in_turn());
+    assert_eq!(away.carried(), None);
+    // It is not waited for.
+    assert_eq!(claude.apply(ClaudeInput::StaysAway, HERE), []);
 }

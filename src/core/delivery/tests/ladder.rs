@@ -899,13 +899,39 @@ fn what_a_turn_had_is_read_once_the_words_of_all_turns_that_ended_were() {
     assert_eq!(ended.end_was_read(&pair), [], "the other turn's come");
     assert_eq!(ended.end_was_read(&pair), [id()]);
     assert!(!ended.is_reading_end(&pair));
+}
 
-    ended.reads_end(&pair);
-    let told = LadderInput::TurnWorked {
-        rests: false,
-        is_read: false,
+#[test]
+fn the_next_process_does_not_ring_again_for_what_was_rung_for_and_rings_for_another_claude() {
+    let attached = |process| LadderInput::Attached {
+        bridge: 3,
+        process: Some(process),
+        mode: DeliveryMode::Auto,
     };
-    ended.keep_unread(&pair, &told, &way.backlog);
-    assert_eq!(ended.ends_are_lost(), [id()], "nobody reads them any more");
-    assert_eq!(ended.end_was_read(&pair), []);
+    let bell_first = |process| [LadderInput::BellHung { bell: 4 }, attached(process)];
+    let bridge_first = |process| [attached(process), LadderInput::BellHung { bell: 4 }];
+    for (comes, rings) in [
+        (bell_first(7), 0),
+        (bridge_first(7), 0),
+        (bridge_first(8), 1),
+    ] {
+        let mut way = Way::new(DeliveryMode::Auto, true);
+        way.send();
+        let rung = way.ladder.rung_for(&way.backlog);
+        assert_eq!(rung.len(), 1);
+        way.ladder = Ladder::new(RuntimeSession::default(), LadderTimeouts::default(), false);
+        way.backlog = Backlog::default();
+        way.insert(id(), 1, OnBusy::Queue);
+        let process = Some(7);
+        way.hear(LadderInput::Recalled { process });
+        way.hear(LadderInput::WasRung { rung });
+        let is_ring = |effect: &DeliveryEffect| matches!(effect, DeliveryEffect::Ring { .. });
+        let effects = comes.into_iter().flat_map(|input| way.hear(input));
+        let rung = effects.filter(is_ring).count();
+        assert_eq!(rung, rings);
+        // An idle Claude that did not hear it is rung for the second time.
+        way.now_ms += LadderTimeouts::default().idle_ms / 2;
+        let again = way.hear(LadderInput::Tick);
+        assert!(again.iter().any(is_ring), "{again:?}");
+    }
 }

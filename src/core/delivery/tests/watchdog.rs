@@ -64,3 +64,26 @@ fn another_silence_counts_for_the_turn_that_runs() {
     assert_eq!(watchdog.watched(60_000), Watched::Stuck);
     assert_eq!(watchdog.silent_ms(60_000), Some(60_000));
 }
+
+#[test]
+fn a_turn_whose_tool_runs_may_be_silent_for_longer_and_not_for_ever() {
+    let mut watchdog = Watchdog::new(SILENCE_MS);
+    watchdog.sign(0);
+    watchdog.runs_tool(true);
+    for (at_ms, watched) in [
+        (179_999, Watched::Fine),
+        (180_000, Watched::Quiet),
+        (900_000, Watched::Suspect),
+        (1_800_000, Watched::Stuck),
+    ] {
+        assert_eq!(watchdog.watched(at_ms), watched, "{at_ms}");
+    }
+    assert_eq!(watchdog.next_ms(180_000), Some(900_000));
+    watchdog.runs_tool(false);
+    assert_eq!(watchdog.watched(300_000), Watched::Suspect);
+    // The next turn has no tool that runs.
+    watchdog.runs_tool(true);
+    watchdog.over();
+    watchdog.sign(2_000_000);
+    assert_eq!(watchdog.silence_ms(), SILENCE_MS);
+}

@@ -1,4 +1,4 @@
-//! What comes along with a capsule, as bytes: [`CapsulePatch`] and [`CapsuleOutput`].
+//! The bytes that accompany a capsule: [`CapsulePatch`] and [`CapsuleOutput`].
 
 use sha2::{Digest as _, Sha256};
 

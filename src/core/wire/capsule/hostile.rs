@@ -1,5 +1,5 @@
-//! Files that nobody should write, held against what every reader of a capsule relies on: [`check`].
-//! For tests and fuzzing.
+//! Malformed files, tested against what every reader of a capsule relies on: [`check`]. For tests
+//! and fuzzing.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! [`check_lines`]: whether the cited ledger lines are what they are cited as; [`changed_place`]: what
-//! was changed, as they tell; [`uncited`]: what none is cited for.
+//! [`check_lines`]: whether the cited ledger lines are what they are cited as; [`changed_place`]:
+//! the change that they show; [`uncited`]: parts that cite no line.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Capsules with what a reader holds against each other: cited lines, runs, a patch and outputs.
-//! For the tests of the reader.
+//! Capsules with parts that a reader compares with each other: cited lines, runs, a patch and
+//! outputs. For the tests of the reader.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! [`parse`]: JSON as a value, with nothing in it that two readers could take differently.
+//! [`parse`]: JSON as a value, without anything that two readers could interpret differently.
 
 use std::cell::RefCell;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What of Claude Code's own files we read.
+//! The parts of Claude Code's own files that we read.
 
 pub mod own_words;
 pub mod transcript;

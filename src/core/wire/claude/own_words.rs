@@ -1,8 +1,9 @@
-//! [`OwnWords`]: what Claude said itself, in a part of its transcript, and the commands that it ran.
+//! [`OwnWords`]: what Claude said itself, in a part of its transcript, and the commands that it
+//! ran.
 //!
-//! One JSON object a line (2.1.330, observed). What tools returned, what helpers said, the person's
-//! words and what Claude Code itself writes in the model's place are other lines. It is Claude's own
-//! file, of no promised shape: a line that looks otherwise says nothing.
+//! One JSON object a line (2.1.330, observed). Results of tools, words of helpers and of the
+//! person, and what Claude Code itself writes in the model's place are other lines. The file is
+//! Claude's own and its format is not promised: a line of another form is ignored.
 
 use serde::Deserialize;
 

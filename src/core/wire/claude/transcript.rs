@@ -1,8 +1,8 @@
 //! [`TranscriptEnd`]: what the end of a transcript of Claude Code says of its context.
 //! [`CompactBoundary`]: what it says of a compaction.
 //!
-//! One JSON object a line (2.1.330, observed). It is Claude's own file, of no promised shape: a
-//! line that looks otherwise says nothing.
+//! One JSON object a line (2.1.330, observed). The file is Claude's own and its format is not
+//! promised: a line of another form is ignored.
 
 use serde::Deserialize;
 

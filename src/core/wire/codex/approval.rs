@@ -1,5 +1,5 @@
-//! [`CodexApproval`]: a request of the app-server that waits for the person, as one can be asked
-//! it and answer it anywhere (`facts/codex.md` §5; the shapes are Codex 0.169.0's own schema).
+//! [`CodexApproval`]: a request of the app-server that waits for the person, in a form that can be
+//! asked and answered anywhere (`facts/codex.md` §5; the shapes are Codex 0.169.0's own schema).
 
 mod form;
 mod params;
@@ -13,8 +13,8 @@ use super::item::FileUpdate;
 use crate::agent::Agent;
 use crate::cut_text::cut_apart;
 use crate::entry::{
-    ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, FileChange, SUBJECT_CHARS_MAX,
-    Wish,
+    ApprovalChoice, ApprovalKind, ApprovalRequest, AskedTool, ChoiceEffect, FileChange,
+    SUBJECT_CHARS_MAX, Wish,
 };
 use crate::id::{ThreadId, TurnId};
 
@@ -59,7 +59,8 @@ impl CodexApproval {
             "item/tool/requestUserInput" => user_input(&params),
             method => Draft::new(ApprovalKind::Other(method.to_owned()), method.to_owned()),
         };
-        if !params.is_whole || draft.subject.trim().is_empty() {
+        let is_known = !matches!(draft.kind, ApprovalKind::Other(_));
+        if !is_known || !params.is_whole || draft.subject.trim().is_empty() {
             draft.only_declines(&request.params);
         }
         if draft.choices.is_empty() {
@@ -358,7 +359,8 @@ fn elicitation(params: &Params) -> Draft {
     let is_tool = meta["codex_approval_kind"] == "mcp_tool_call";
     let mut draft = if is_tool {
         let tool = meta["tool_name"].as_str().unwrap_or("a tool");
-        let mut draft = Draft::new(ApprovalKind::Tool, format!("{server}: {tool}"));
+        let subject = AskedTool::of_server(server, tool).to_string();
+        let mut draft = Draft::new(ApprovalKind::Tool, subject);
         // The server may have written all of `_meta`: what Codex's own dialog asks is the message.
         let mut details = format!("the request says: {}", message.replace('\n', "\n  "));
         if let Some(arguments) = meta.get("tool_params").filter(|given| !given.is_null()) {

@@ -1,8 +1,8 @@
-//! [`Incoming`]: one text frame of the app-server, and the writing of ours.
+//! [`Incoming`]: one text frame of the app-server; and the serialisation of ours.
 //!
 //! JSON-RPC without `"jsonrpc"`. Ids are counted per direction: the server's own requests carry
-//! integers from a counter of its own and collide with ours, so a frame is told apart by which of
-//! `method` and `id` it has (Codex 0.169.0, observed).
+//! integers from a counter of its own and collide with ours, so frames are distinguished by which
+//! of `method` and `id` they have (Codex 0.169.0, observed).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! [`Item`]: what a turn consists of, as far as we read it.
+//! [`Item`]: the parts of a turn, as far as we read them.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};

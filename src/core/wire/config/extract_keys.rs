@@ -1,4 +1,4 @@
-//! [`ExtractKeys`]: whether a model is asked what an agent is at, as `config.json` has it.
+//! [`ExtractKeys`]: whether a model is asked what an agent is working on, as set in `config.json`.
 
 use std::borrow::Cow;
 

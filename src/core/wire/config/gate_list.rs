@@ -1,4 +1,4 @@
-//! [`GateList`]: the gates of a value, and the entries of it that are none.
+//! [`GateList`]: the gates of a value, and those of its entries that are not gates.
 
 use serde_json::{Value, json};
 

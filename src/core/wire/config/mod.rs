@@ -1,6 +1,6 @@
-//! `config.json`: [`Config`], what its keys mean; [`read()`], how the file is taken; [`power()`], which
-//! of its keys count only as last trusted; [`migrate()`], how an older product's file becomes ours;
-//! [`schema()`].
+//! `config.json`: [`Config`]: the meaning of its keys; [`read()`]: how the file is read;
+//! [`power()`]: which of its keys count only as last trusted; [`migrate()`]: converts an older
+//! product's file; [`schema()`].
 //!
 //! Pure: `store::config` reads the file and what the operator trusted.
 

@@ -1,4 +1,4 @@
-//! [`OperatorKeys`]: how the operator decides, as `config.json` has it.
+//! [`OperatorKeys`]: how the operator decides, as set in `config.json`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

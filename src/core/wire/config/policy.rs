@@ -1,4 +1,4 @@
-//! [`policy`]: the rules of a configuration, and rules as keys of one.
+//! [`policy`]: the rules of a configuration, and rules as its keys.
 
 use serde_json::{Map, Value, json};
 

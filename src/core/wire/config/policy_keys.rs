@@ -1,4 +1,4 @@
-//! [`PolicyKeys`]: the operator's rules for the agents, as `config.json` has them.
+//! [`PolicyKeys`]: the operator's rules for the agents, as set in `config.json`.
 
 use std::borrow::Cow;
 

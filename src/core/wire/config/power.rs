@@ -1,5 +1,6 @@
-//! Keys with power: what an agent that can write `config.json` must not be able to decide. They
-//! count only as the operator last trusted them, and what was trusted lies outside the project.
+//! Keys with power: settings that an agent which can write `config.json` must not be able to
+//! decide. They count only as the operator last trusted them; the trusted values are outside the
+//! project.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};

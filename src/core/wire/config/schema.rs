@@ -15,7 +15,6 @@ pub const KEPT_KEYS: [(&str, &str); 6] = [
     ("activation", "When agents attach."),
 ];
 
-/// The schema.
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(Config).to_value();
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {

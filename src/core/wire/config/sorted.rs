@@ -1,4 +1,4 @@
-//! [`sorted`]: a value whose text depends on what it says alone.
+//! [`sorted`]: a value whose text depends only on its content.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What is asked about requests for approval.
+//! Queries and answers about requests for approval.
 
 use serde::{Deserialize, Serialize};
 

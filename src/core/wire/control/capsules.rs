@@ -1,4 +1,4 @@
-//! What is asked and answered about tasks that can travel, for reading alone.
+//! Queries about tasks that can travel, and their replies. Read-only.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,6 @@ pub enum CapsuleQuestion {
 pub struct CapsuleList {
     /// At most [`CAPSULES_LISTED_MAX`].
     pub capsules: Vec<CapsuleRow>,
-    /// How many there are.
     pub total: u64,
 }
 

@@ -1,4 +1,4 @@
-//! [`FailureCode`]: the stable word of what a program of ours ends with.
+//! [`FailureCode`]: the stable word for the failure that a program of ours ends with.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What is asked and answered about the project's gates.
+//! Queries about the project's gates, and their replies.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! [`HookParams`] and [`ToolBeginsParams`]: what a hook of Claude's reports.
+//! [`HookParams`] and [`ToolBeginsParams`]: what one of Claude's hooks reports.
 
 use std::path::Path;
 
@@ -114,8 +114,8 @@ pub struct HookParams {
     /// `PermissionRequest`, `HelperAsks`: that it asks about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use: Option<String>,
-    /// `PermissionRequest`, `HelperAsks`, `Notification`: for how long the hook has been running, in
-    /// ms.
+    /// `PermissionRequest`, `HelperAsks`, `Notification`, `StopFailure`: for how long the hook has
+    /// been running, in ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_ago_ms: Option<u64>,
     /// The use of a tool, by Claude's own id.

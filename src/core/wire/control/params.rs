@@ -45,7 +45,6 @@ pub struct HandoffParams {
     pub from: Option<Agent>,
     /// The receiver; needed from the operator, otherwise the peer.
     pub to: Option<Agent>,
-    /// What is asked.
     pub ask: String,
     /// Why.
     pub reason: String,

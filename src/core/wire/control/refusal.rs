@@ -1,4 +1,4 @@
-//! [`Refusal`]: why something is not done, and [`RefusalCode`], its stable word.
+//! [`Refusal`]: why something is not done, and [`RefusalCode`]: the stable word for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -154,7 +154,6 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal.
     pub fn new(code: RefusalCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             code,

@@ -449,7 +449,6 @@ pub struct CodexJoin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cleared {
-    /// The sealed session.
     pub sealed: SessionId,
     /// Where its file lies now; `None` when it was deleted.
     pub archive: Option<String>,
@@ -470,7 +469,6 @@ pub struct Cleared {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Compacted {
-    /// The sealed session.
     pub sealed: SessionId,
     /// Where its file lies now.
     pub archive: String,

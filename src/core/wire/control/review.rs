@@ -1,4 +1,4 @@
-//! What the operator does with what reviews say, and what is read of it.
+//! What the operator does with what reviews say, and queries about it.
 
 use serde::{Deserialize, Serialize};
 

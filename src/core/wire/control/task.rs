@@ -1,4 +1,4 @@
-//! The arguments of what the operator does with a task that can travel.
+//! The arguments of the operator's commands about a task that can travel.
 
 use serde::{Deserialize, Serialize};
 

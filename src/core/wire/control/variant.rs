@@ -1,10 +1,9 @@
-//! The variants of commands, replies and notifications, as the protocol writes them: the variant's
-//! word and what it carries are two members of an object.
+//! The variants of commands, replies and notifications in the protocol's form: the variant's word
+//! and its content are two members of an object.
 //!
-//! serde has a form for that (`tag` with `content`), but reads what is carried through code of its
-//! own for each order of the two members: an eighth of the whole program was that. So these types
-//! have serde's plain form (`{word: carried}`, or the word alone), and this turns one into the
-//! other.
+//! serde has a form for that (`tag` with `content`), but generates code for each order of the two
+//! members: that was an eighth of the whole program. So these types use serde's plain form
+//! (`{word: content}`, or the word alone), and this converts between the two.
 
 use serde::de::value::Error as NothingRead;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};

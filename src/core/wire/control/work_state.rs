@@ -1,4 +1,4 @@
-//! The arguments of the operator's word on what the agents are at.
+//! The arguments of the operator's commands about what the agents are working on.
 
 use serde::{Deserialize, Serialize};
 

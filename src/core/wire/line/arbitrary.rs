@@ -356,6 +356,7 @@ fn carried() -> impl Strategy<Value = CarriedEntry> {
             settled,
             answered,
             unanswered: answered && task_only,
+            closed_by: (answered && !settled).then_some(Party::Human),
             past_answer: answered != settled,
             foreign: task_only != settled,
             task_only,

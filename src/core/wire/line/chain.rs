@@ -1,4 +1,4 @@
-//! [`ChainLink`] and [`Sealed`]: what ties a line to the one before it.
+//! [`ChainLink`] and [`Sealed`]: what links a line to the one before it.
 //!
 //! `hash = hex(sha256(P ‖ B))`: P is the 64 characters of `prev`, B the line without its newline
 //! and with `,"hash":"…"` cut out, so that B ends in `}`. The chain is not keyed: it shows edits to
@@ -33,7 +33,6 @@ pub struct ChainLink {
 pub struct Sealed {
     /// The JSON text without newline.
     pub line: String,
-    /// The hash on it.
     pub hash: String,
 }
 

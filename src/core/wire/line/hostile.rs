@@ -1,5 +1,5 @@
-//! Lines that nobody should write, for the tests of everything that reads them: a corpus, and what
-//! comes of changing it here and there; [`check`], what holds of any of them.
+//! Malformed lines, for the tests of everything that reads them: a corpus, and mutations of it;
+//! [`check`]: what holds of any of them.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;

@@ -1,8 +1,7 @@
-//! [`Members`]: a line taken apart into what the envelope names and the rest.
+//! [`Members`]: a line split into the members of the envelope and the rest.
 //!
-//! A tree of the whole line costs most of what reading a record takes: a map, its keys and their
-//! hashes for every one of a million lines. Here the envelope's values come straight to their
-//! places.
+//! A tree of the whole line is most of the cost of reading a record: a map, its keys and their
+//! hashes for every one of a million lines. Here the envelope's values go straight to their fields.
 
 use std::fmt;
 

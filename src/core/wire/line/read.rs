@@ -1,4 +1,4 @@
-//! [`parse`]: a line back to an entry, of whatever version wrote it.
+//! [`parse`]: a line back to an entry, whichever version wrote it.
 
 mod kind;
 mod link;

@@ -202,7 +202,6 @@ pub struct PacketStatus {
     pub seq: u64,
     /// Why.
     pub cause: ReloadCause,
-    /// By which way.
     pub way: ReloadWay,
     /// How far it came.
     pub state: OpenWord<PacketState>,
@@ -297,7 +296,6 @@ pub struct LimitStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct DeliveryStatus {
     pub mode: OpenWord<DeliveryMode>,
-    /// By which way.
     pub rung: DeliveryWay,
     /// A message provably arrived this way since the agent attached.
     pub proven: bool,

@@ -1,4 +1,4 @@
-//! [`NoticeKey`]: what a sentence for the operator is about.
+//! [`NoticeKey`]: the subject of a notice for the operator.
 
 use crate::word::words;
 

@@ -1,16 +1,16 @@
-//! What Claude asks the person: its hook waits here, beside Claude's own dialog.
+//! Claude's requests for approval: its hook waits here, beside Claude's own dialog.
 
 use crate::adapters::claude::plugin::PERSON_TIMEOUT_S;
 use crate::core::agent::Agent;
 use crate::core::delivery::ClaudeInput;
-use crate::core::entry::ApprovalEnd;
 use crate::core::id::RuntimeSession;
 use crate::daemon::agents::claude::receivers_hook::is_receivers_hook;
 use crate::daemon::agents::claude_lane::ClaudeLane;
 use crate::daemon::agents::recent_writes::RecentWrites;
 use crate::daemon::attach::ConnId;
 use crate::daemon::decisions::approval_texts::is_too_long;
-use crate::daemon::decisions::approvals::{AskedAs, AskingHook};
+use crate::daemon::decisions::approvals::{AnswerWay, AskedAs, WaitingHook};
+use crate::daemon::decisions::how_over::HowOver;
 use crate::daemon::owners::{Base, Daemon, Decisions};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
@@ -99,7 +99,7 @@ impl Decisions {
         };
         if self.asks_late(base, &pair, tool_use.as_deref(), asked_ago_ms) {
             if let Some(id) = known {
-                self.end_approval(base, id, Agent::Claude, ApprovalEnd::Answered);
+                self.end_approval(base, id, Agent::Claude, HowOver::Answered);
             }
             answer(reply, Ok(Reply::Approval(None)));
             return false;
@@ -109,17 +109,10 @@ impl Decisions {
             answer(reply, Ok(Reply::Approval(None)));
             return true;
         }
-        let hook = AskingHook {
-            conn,
-            pair: pair.clone(),
-            reply: Some(reply),
-            has_missed: false,
-            stops: false,
-            is_told_over: false,
-            tool_use,
-        };
+        let hook = WaitingHook::new(conn, pair.clone(), tool_use, reply);
+        let hook = AnswerWay::Claude(hook);
         if let Some(id) = known {
-            self.approvals.claude_waits(id.clone(), hook);
+            self.approvals.waits(id.clone(), hook);
             self.asked_again(base, &id);
             return true;
         }
@@ -128,7 +121,9 @@ impl Decisions {
         entry.runtime_session = Some(pair);
         let id = entry.id.clone();
         let recorded = self.then_asked(Agent::Claude, asked, id.clone(), None);
-        self.approvals.claude_waits(id, hook);
+        self.approvals.waits(id, hook);
+        // What the disk refuses is not kept: the hook is let go at once, and Claude's own dialog is open
+        // beside it.
         base.recorder.append(vec![entry], recorded);
         true
     }
@@ -182,13 +177,12 @@ impl Decisions {
         // One that is on its way to the record is young.
         let asked = base.recorder.world().open_approvals.get(&left.id);
         let age_ms = asked.map_or(0, |asked| base.clock.now_ms() - asked.at_ms);
-        let is_stopped = !left.is_unanswered || age_ms < HOOK_ENDS_ITSELF_MS;
-        match is_stopped {
-            // Its end is on its way to the record.
-            true if left.has_missed => {}
-            true => self.end_approval(base, left.id, Agent::Claude, ApprovalEnd::Answered),
-            false => self.hook_timed_out(base, left.id),
-        }
+        let is_stopped = left.is_stopped || age_ms < HOOK_ENDS_ITSELF_MS;
+        let how = match is_stopped {
+            true => HowOver::Answered,
+            false => HowOver::TimedOut,
+        };
+        self.end_approval(base, left.id, Agent::Claude, how);
         is_stopped.then_some(left.pair)
     }
 
@@ -223,12 +217,13 @@ impl Decisions {
         for on in self.approvals.claude_goes_on(pair, tool_use, is_over) {
             // What was refused may be told of as a failure.
             let has_run = on.is_its_use && params.event == HookEvent::PostToolUse;
-            let end = ApprovalEnd::Answered;
+            let how = match has_run {
+                true => HowOver::Done,
+                false => HowOver::Answered,
+            };
             match (on.is_told_over, has_run) {
-                (false, has_run) => {
-                    self.end_approval_of(base, on.id, Agent::Claude, end, has_run);
-                }
-                (true, true) => self.stop_came_too_late(base, on.id),
+                (false, _) => self.end_approval(base, on.id, Agent::Claude, how),
+                (true, true) => Self::stop_came_too_late(base, on.id),
                 (true, false) => {}
             }
         }
@@ -241,7 +236,7 @@ impl Decisions {
         pair: &RuntimeSession,
     ) {
         for on in self.approvals.claude_goes_on(pair, None, true) {
-            self.end_approval(base, on.id, Agent::Claude, ApprovalEnd::Lost);
+            self.end_approval(base, on.id, Agent::Claude, HowOver::Gone);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A compaction of Claude's, once it is over: its figures stand in the transcript, a moment late.
+//! A finished compaction of Claude's context: its figures appear in the transcript a moment later.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! [`HookContext`]: what a hook hands into a turn. As many whole messages as fit; of one that no
-//! hook can carry its beginning, once; and how many more wait.
+//! [`HookContext`]: the text that a hook adds to a turn. As many whole messages as fit; of a
+//! message that no hook can carry, its beginning, once; and how many more wait.
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{Fit, HookPoint, LadderInput, Load, OnBusy, Shown};

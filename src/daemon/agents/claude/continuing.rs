@@ -1,5 +1,5 @@
-//! How Claude goes on after its context was compacted, cleared or begun: what its hooks tell of
-//! that, and what it is given.
+//! How Claude continues after its context was compacted, cleared or started: what its hooks report
+//! of that, and what it is given.
 
 use crate::core::agent::Agent;
 use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX};

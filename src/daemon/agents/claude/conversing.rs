@@ -1,4 +1,4 @@
-//! Which conversation Claude is in, so that it can be taken up again by its id.
+//! Which conversation Claude is in, so that it can be resumed by its id.
 
 use crate::core::agent::Agent;
 use crate::core::entry::AgentChanged;

@@ -1,4 +1,4 @@
-//! Hands inputs to the ladders to Claude and performs their effects; their deadlines.
+//! Feeds inputs to the ladders to Claude and carries out their effects; their deadlines.
 
 use std::collections::BTreeSet;
 

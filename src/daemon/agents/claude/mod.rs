@@ -1,13 +1,12 @@
-//! What follows from what is known of Claude, as flows of the loop over its owners: `delivering`
-//! tells the ladders, `pushing` lets leave what they want, `approving` has the person asked,
-//! `compacting` records a compaction that is over, `continuing` gives it back what that took,
-//! `conversing` names its conversation, `presence` follows which Claude there is, `receivers_hook`
-//! which hooks count, `context` writes what a hook hands into a turn, `speaking` reads what Claude
-//! says of its work, `noting` records that, `status` what the operator reads, `tools` whether Claude
-//! can call us, `turns` what it does.
+//! The flows about Claude. `delivering` feeds the ladders and `pushing` sends what they want sent;
+//! `approving` asks the person; `compacting` records a finished compaction and `continuing` gives
+//! Claude back what it lost; `conversing` names its conversation; `presence` follows which Claude
+//! there is and `receivers_hook` which hooks count; `context` writes the text that a hook adds to a
+//! turn; `speaking` reads what Claude says of its work and `noting` records it; `status` is what
+//! the operator reads; `tools` knows whether Claude can call us; `turns` follows what it does.
 //!
-//! What is known stands in [`ClaudeLane`](crate::daemon::agents::claude_lane::ClaudeLane), and of its processes in
-//! [`ClaudeProcesses`](crate::daemon::agents::claude_processes::ClaudeProcesses).
+//! The state itself is in [`ClaudeLane`](crate::daemon::agents::claude_lane::ClaudeLane), that of
+//! its processes in [`ClaudeProcesses`](crate::daemon::agents::claude_processes::ClaudeProcesses).
 
 mod approving;
 mod compacting;

@@ -1,4 +1,4 @@
-//! What an agent says of its work, and what Claude's turns touch, is recorded.
+//! Records what an agent says of its work, and which files Claude's turns touch.
 
 use serde_json::json;
 

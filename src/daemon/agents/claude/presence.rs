@@ -1,9 +1,9 @@
-//! Which Claude there is: its bridge and its doorbell come and go, and its hooks tell what it
-//! does.
+//! Which Claude there is: its bridge and its doorbell connect and disconnect, and its hooks report
+//! what it does.
 //!
-//! One Claude is one process: `CLAUDE_PID` of its hooks and its doorbell, the parent of its
-//! bridge. Its own session id changes with `/clear` while all of these run on (Claude Code
-//! 2.1.330, observed).
+//! One Claude is one process: `CLAUDE_PID` of its hooks and its doorbell, the parent of its bridge.
+//! Its own session id changes with `/clear` while all of these keep running (Claude Code 2.1.330,
+//! observed).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,10 +11,11 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::adapters::process::{StartedProcess, age};
-use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, ClaudeState, LadderInput};
 use crate::core::entry::LifecycleEvent;
 use crate::core::id::RuntimeSession;
+use crate::daemon::agents::claude_lane::CarriedPair;
 use crate::daemon::attach::ConnId;
 use crate::daemon::base::clients::{Doorbell, Gone, Receiver};
 use crate::daemon::base::clock::now_ms;
@@ -37,8 +38,9 @@ const LOOK_PAUSE_MAX: Duration = Duration::from_secs(8);
 
 impl Daemon {
     /// A daemon starts, and the record tells of the one before: of which Claude of each pair is the
-    /// turn that hooks handed messages into, and who had its place.
-    pub(in crate::daemon) fn recall_claudes(&mut self) {
+    /// turn that hooks handed messages into, and who had its place. `carried`: what the one before
+    /// knew of those that were here.
+    pub(in crate::daemon) fn recall_claudes(&mut self, carried: Vec<CarriedPair>) {
         self.base.keep_places();
         for pair in self.deliveries.pairs_of_claude() {
             let known = self.base.recorder.world().agent(Agent::Claude);
@@ -54,11 +56,21 @@ impl Daemon {
                 self.look_whether_ended(pair, process, LOOK_AGAIN);
             }
         }
+        for carried in carried {
+            let pair = carried.pair().clone();
+            // One that has ended meanwhile does not come back.
+            if self.base.clients.is_kept_for(&pair, carried.pid()) {
+                let (claude, ladder) = self.agents.claude.recall(carried);
+                self.claude_hears(&pair, claude);
+                self.tell_ladder(&pair, ladder);
+            }
+        }
     }
 
     /// A client is gone: a bridge, a doorbell, or nobody of Claude's.
     pub(in crate::daemon) fn claude_client_left(&mut self, conn: ConnId, gone: &Gone) {
         let pair = &gone.hello.runtime_session_id;
+        self.agents.claude_processes.client_left(conn);
         if gone.receiver {
             self.agents.claude_processes.bridge_left(&gone.hello);
             let bridge = conn.number();
@@ -175,6 +187,7 @@ impl Daemon {
         };
         self.tell_ladder(&pair, attached);
         self.claude_attached(&pair, process);
+        self.agents.say_silence(&mut self.base);
     }
 
     pub(in crate::daemon) fn attach_doorbell(&mut self, conn: ConnId) {
@@ -185,8 +198,8 @@ impl Daemon {
             self.agents.claude_processes.bell_came(process);
         }
         self.hang_bell(&pair);
-        let is_away = |state: &ClaudeState| state.now().state == AgentState::Offline;
-        if self.agents.claude.state(&pair).is_none_or(is_away)
+        let state = self.agents.claude.state(&pair);
+        if state.is_none_or(ClaudeState::is_away)
             && !self.base.clients.is_kept_for_another(&pair, pid)
         {
             // Its bridge died, or comes yet.

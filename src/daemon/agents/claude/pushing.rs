@@ -1,4 +1,4 @@
-//! A message leaves through the bridge, or the doorbell rings.
+//! Sends a message through the bridge, or rings the doorbell.
 
 use super::ring::ring_line;
 use crate::core::delivery::{LadderInput, LaterInput};

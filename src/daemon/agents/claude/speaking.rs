@@ -1,5 +1,5 @@
-//! What Claude says of its work in its own words of a whole turn: its transcript is read beside the
-//! loop, and no hook waits for that.
+//! What Claude said of its work, in its own words, in a whole turn. Its transcript is read beside
+//! the loop; no hook waits for that.
 
 use crate::core::agent::{Agent, AgentState};
 use crate::core::continuity::{markers, markers_of_turn};
@@ -33,7 +33,7 @@ impl Agents {
     pub(in crate::daemon) fn on_claude_spoke(&mut self, base: &mut Base, spoke: ClaudeSpoke) {
         drop(spoke.under_way);
         self.spoken.was_read();
-        base.work_done(&WorkBeside::SpokenWords);
+        base.work_done(&WorkBeside::SpokenWords { ended: None });
         if !spoke.unfinished.is_empty() {
             let files = TurnFiles {
                 unfinished: spoke.unfinished,
@@ -74,11 +74,13 @@ impl Agents {
         };
         let (path, pair) = (path.to_owned(), pair.clone());
         let (event, last) = (params.event.clone(), params.text.clone());
-        if ends_turn(&event) {
-            self.spoken.ended().reads_end(&pair);
+        let ended = ends_turn(&event).then(|| pair.clone());
+        if let Some(pair) = &ended {
+            self.spoken.ended().reads_end(pair);
         }
         let at_ms = base.clock.now_ms();
-        let work = base.queued_work(WorkBeside::SpokenWords, move |under_way| {
+        let what = WorkBeside::SpokenWords { ended };
+        let work = base.queued_work(what, move |under_way| {
             let read = match &event {
                 HookEvent::UserPromptSubmit => words.turn_begins(&path),
                 event if ends_turn(event) => words.at_stop(&path, last.as_deref()),
@@ -104,7 +106,8 @@ impl Agents {
         };
         let pair = pair.clone();
         let at_ms = base.clock.now_ms();
-        let work = base.queued_work(WorkBeside::SpokenWords, move |under_way| {
+        let what = WorkBeside::SpokenWords { ended: None };
+        let work = base.queued_work(what, move |under_way| {
             spoke(pair, words.left(), at_ms, false, under_way)
         });
         self.read_spoken(base, work);

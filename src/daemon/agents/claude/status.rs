@@ -1,4 +1,4 @@
-//! How messages reach Claude now, as the operator reads it.
+//! How messages reach Claude at the moment, for the operator to read.
 
 use super::tools;
 use crate::core::agent::Agent;

@@ -1,4 +1,4 @@
-//! Whether Claude can call us: what its bridges and its calls tell, and what the operator reads of
+//! Whether Claude can call our tools, as its bridges and its calls show, and how the operator reads
 //! it.
 
 use crate::core::agent::Agent;

@@ -1,5 +1,5 @@
-//! What Claude does: what its hooks, its doorbell, its bridge and its calls tell goes into the state
-//! of its pair, and ladder, silence, context, record and limit follow from it.
+//! What Claude does: reports of its hooks, doorbell, bridge and calls go into the state of its
+//! pair; ladder, silence, context, record and limit follow from that state.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{
@@ -22,9 +22,12 @@ impl Daemon {
         let is_answered = input == ClaudeInput::Answered;
         let steps = self.agents.claude.hear(pair, input, setting);
         // That a tool has ended says nothing of a dialog: it may be another tool's.
-        if is_answered || steps.contains(&ClaudeStep::Began) {
-            let now_ms = self.base.clock.now_ms();
-            self.agents.claude.went_on(pair, now_ms);
+        let now_ms = self.base.clock.now_ms();
+        if is_answered {
+            self.agents.claude.answered(pair, now_ms);
+        }
+        if steps.contains(&ClaudeStep::Began) {
+            self.agents.claude.prompted(pair, now_ms);
         }
         for step in steps {
             self.ladder_hears_of(pair, &step);

@@ -1,6 +1,7 @@
-//! [`ShownClaude`]: what Claude's turn is about and runs right now, as its hooks tell, for who looks.
+//! [`ShownClaude`]: what Claude's turn is about and runs right now, as its hooks report it, for
+//! viewers.
 //!
-//! Knowledge of this process: none of it is in the record. Secrets are masked on the way in.
+//! Held in memory only: none of it is in the record. Secrets are masked on the way in.
 
 use std::path::Path;
 
@@ -57,6 +58,12 @@ impl ClaudeLane {
             HookEvent::Stop => turn.tools.are_over(),
             _ => false,
         }
+    }
+
+    /// Whether a tool of a pair's Claude is known to run.
+    pub(in crate::daemon) fn runs_tool(&self, pair: &RuntimeSession) -> bool {
+        let known = self.pairs.get(pair);
+        known.is_some_and(|pair| pair.turn.tools.is_any())
     }
 
     /// No turn of a pair's Claude runs.

@@ -1,9 +1,10 @@
-//! What Codex asks the person: recorded as it is asked, and as it ends.
+//! Codex's requests for approval: recorded when asked, and when they end.
 
 use crate::core::agent::Agent;
-use crate::core::entry::{ApprovalEnd, ApprovalRequest};
+use crate::core::entry::ApprovalRequest;
 use crate::daemon::agents::recent_writes::RecentWrites;
-use crate::daemon::decisions::approvals::{AskedAs, OverAtCodex};
+use crate::daemon::decisions::approvals::{AnswerWay, AskedAs, OverAtCodex};
+use crate::daemon::decisions::how_over::HowOver;
 use crate::daemon::owners::{Base, Decisions};
 
 impl Decisions {
@@ -19,7 +20,8 @@ impl Decisions {
         let asked = AskedAs::of(agent, &request, details);
         if let Some(id) = self.waiting_already(base, agent, &asked) {
             // Asked again on a new connection.
-            self.approvals.codex_waits(request_id, id.clone());
+            self.approvals
+                .waits(id.clone(), AnswerWay::Codex(request_id));
             return self.asked_again(base, &id);
         }
         if !self.approvals.has_room(base.recorder.world()) {
@@ -29,13 +31,15 @@ impl Decisions {
         let entry = base.asked_entry(recent_writes, agent, text);
         let id = entry.id.clone();
         let recorded = self.then_asked(agent, asked, id.clone(), None);
-        self.approvals.codex_waits(request_id, id);
+        self.approvals.waits(id, AnswerWay::Codex(request_id));
+        // Codex asks once on a connection, and waits: while the disk refuses, the request is kept, and it
+        // can be answered here once it is written.
         base.recorder.keep_then(vec![entry], recorded);
     }
 
     pub(super) fn approval_resolved(&mut self, base: &mut Base, request_id: &str) {
         if let Some(id) = self.approvals.codex_resolved(request_id) {
-            self.end_approval(base, id, Agent::Codex, ApprovalEnd::Answered);
+            self.end_approval(base, id, Agent::Codex, HowOver::Answered);
         }
     }
 
@@ -44,10 +48,10 @@ impl Decisions {
         &mut self,
         base: &mut Base,
         over: OverAtCodex<'_>,
-        end: ApprovalEnd,
+        how: HowOver,
     ) {
-        for id in self.approvals.forget_codex(base.recorder.world(), over) {
-            self.end_approval(base, id, Agent::Codex, end);
+        for id in self.approvals.over_at_codex(base.recorder.world(), over) {
+            self.end_approval(base, id, Agent::Codex, how);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The record as Codex asks for it with its last words, as a message of ours: in one write with the
-//! end of its turn, so that the question is not lost between the two.
+//! The record as a message from us, where Codex asks for it in its final message. It is appended in
+//! one write with the end of that turn, so that a crash cannot lose the question.
 
 use std::sync::Arc;
 

@@ -1,13 +1,13 @@
-//! How Codex goes on after its context was compacted, and how it begins: what the record holds of its
-//! work is put into its thread.
+//! How Codex continues after its context was compacted, and how it begins: what the record holds of
+//! its work is injected into its thread.
 //!
-//! Put in, and not `developerInstructions` of the threads that we make: those stay as they were for as
-//! long as the thread is loaded, whatever changes in the files; after a restart of the app-server the
-//! next compaction drops them, and others that `thread/resume` names count only from there on (0.169.0,
-//! observed).
+//! It is injected, and not given as `developerInstructions` of the threads that we make: these stay
+//! as they were for as long as the thread is loaded, whatever changes in the files. After a restart
+//! of the app-server the next compaction drops them, and others named in `thread/resume` count only
+//! from then on (0.169.0, observed).
 //!
-//! Recorded first, then put in; *given* once the thread's rollout was seen to hold it and the model
-//! has answered after that.
+//! It is recorded first, then injected; it is *given* once the thread's rollout is seen to hold it
+//! and the model has answered after that.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{

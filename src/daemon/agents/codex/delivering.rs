@@ -1,4 +1,4 @@
-//! Hands inputs to the lane to Codex and performs its effects; its deadlines.
+//! Feeds inputs to the lane to Codex and carries out its effects; its deadlines.
 
 use tokio::time::Instant;
 

@@ -1,10 +1,10 @@
-//! What the adapter tells of the app-server, its thread and the terminal, taken into the lane.
+//! Takes what the adapter reports of the app-server, its thread and the terminal into the lane.
 
 use super::turn_end::TurnEnd;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Activity, AdapterAnswer, CodexInput};
-use crate::core::entry::{ApprovalEnd, ErrorCode, LifecycleEvent, ReloadCause, ReloadStep};
+use crate::core::entry::{ErrorCode, LifecycleEvent, ReloadCause, ReloadStep};
 use crate::core::id::{EntryId, RuntimeSession, ThreadId};
 use crate::core::redact::Redactor;
 use crate::daemon::agents::codex_lane::CodexNews;
@@ -12,6 +12,7 @@ use crate::daemon::agents::metering::codex_context;
 use crate::daemon::agents::shown_turn::ShownTurn;
 use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::decisions::approvals::OverAtCodex;
+use crate::daemon::decisions::how_over::HowOver;
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::wire::status::{AppServerStatus, NoticeKey};
@@ -306,8 +307,8 @@ impl Daemon {
         let news = CodexNews::Lost { why };
         self.agents.record_codex(&mut self.base, news);
         self.agents.codex.server_gone();
-        let (all, end) = (OverAtCodex::All, ApprovalEnd::Lost);
-        self.decisions.end_codex_approvals(&mut self.base, all, end);
+        let (all, how) = (OverAtCodex::All, HowOver::Gone);
+        self.decisions.end_codex_approvals(&mut self.base, all, how);
         let life = self.agents.codex.life();
         self.codex_input(CodexInput::ServerLost { life, gave_up });
         if gave_up {
@@ -378,7 +379,7 @@ impl Daemon {
         if was == AgentState::Waiting && now != AgentState::Waiting {
             let over = OverAtCodex::Thread(self.agents.codex.thread());
             self.decisions
-                .end_codex_approvals(&mut self.base, over, ApprovalEnd::Answered);
+                .end_codex_approvals(&mut self.base, over, HowOver::Answered);
         }
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
             self.agents.record_codex(&mut self.base, CodexNews::Waits);

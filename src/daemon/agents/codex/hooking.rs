@@ -1,5 +1,6 @@
-//! The packet after a compaction by our hook in Codex: ahead of the first request, where its person
-//! has reviewed the hook; else, and when it gave nothing, it is put into the thread.
+//! The packet after a compaction, through our hook in Codex. It arrives before the first request if
+//! the user has reviewed the hook; if not, or if the hook gave nothing, it is injected into the
+//! thread.
 
 use crate::core::agent::Agent;
 use crate::core::entry::ReloadWay;

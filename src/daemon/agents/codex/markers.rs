@@ -1,5 +1,5 @@
-//! What the final message of a turn asks for, when it begins with a [`Marker`]: for a Codex that
-//! has our instructions and not our tools.
+//! What the final message of a turn asks for when it begins with a [`Marker`]: for a Codex that has
+//! our instructions but not our tools.
 
 use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};
@@ -155,7 +155,7 @@ impl Deliveries {
 
     /// What a turn led to is recorded: it is on its way, and a handoff counts as asked for.
     pub(super) fn marked_is_durable(&mut self, base: &Base, entry: &Entry) {
-        track(&base.recorder, &mut self.outbox, &entry.id);
+        track(base, &mut self.outbox, &entry.id);
         if let (EntryKind::Handoff(_), Some(to)) =
             (&entry.kind, entry.target.as_ref().and_then(Party::agent))
         {

@@ -1,4 +1,4 @@
-//! Has the record say what happened to Codex, where it does not yet.
+//! Records what happened to Codex, as far as the record does not say it yet.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{AgentChanged, EntryKind};

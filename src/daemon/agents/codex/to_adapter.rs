@@ -1,4 +1,4 @@
-//! One message leaves to Codex.
+//! Gives one message to the Codex adapter.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;

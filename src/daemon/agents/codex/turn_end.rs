@@ -1,8 +1,8 @@
-//! [`TurnEnd`]: how a turn of Codex ended, and [`NothingCame`]: what Claude is told of one that came to
-//! nothing.
+//! [`TurnEnd`]: how a turn of Codex ended, and [`NothingCame`]: what Claude is told of a turn
+//! without a result.
 
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{Entry, SENT_AGAIN, TurnStatus};
+use crate::core::entry::{Entry, EntryKind, SENT_AGAIN, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::agents::codex_lane::Relayed;
 use crate::daemon::agents::running_tools::first_words;
@@ -18,6 +18,31 @@ pub(super) struct TurnEnd {
     pub(super) usage_limited: bool,
     /// Its app-server ended, and it with that.
     pub(super) died: bool,
+}
+
+impl TurnEnd {
+    /// The entry of it, with the party whose message started the turn.
+    pub(super) fn entry(&self, base: &Base, started_by: Party) -> Entry {
+        let is_stopped = self.status == TurnStatus::Interrupted && !self.died;
+        let content = match (self.status, &self.error) {
+            (TurnStatus::Completed, _) => "the turn ended".to_owned(),
+            (TurnStatus::Interrupted, _) if self.died => {
+                "the turn died with the codex app-server".to_owned()
+            }
+            (TurnStatus::Interrupted, _) => "the turn was interrupted".to_owned(),
+            (_, Some(error)) => format!("the turn failed: {error}"),
+            (_, None) => "the turn failed".to_owned(),
+        };
+        let record = TurnRecord {
+            thread_id: self.thread_id.clone(),
+            turn_id: self.turn_id.clone(),
+            status: self.status,
+            started_by,
+            stopped_by: is_stopped.then_some(Party::Human),
+        };
+        let (source, kind) = (Party::Agent(Agent::Codex), EntryKind::Turn(record));
+        base.recorder.entry(source, None, kind, content, None)
+    }
 }
 
 /// What follows for the Claude whose message started a turn that came to nothing.

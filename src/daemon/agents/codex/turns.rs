@@ -1,16 +1,17 @@
 //! Turns: the proof that a message arrived, the record of what ran, and the answer that goes back
-//! to its asker.
+//! to the sender of the question.
 
 use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};
 use crate::core::between_words::cut_between_words;
 use crate::core::continuity::without_markers;
 use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
-use crate::core::entry::{ApprovalEnd, Entry, EntryKind, Message, TurnRecord, TurnStatus};
+use crate::core::entry::{Entry, EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::core::relay_cost::CostSort;
 use crate::daemon::agents::codex_lane::Relayed;
 use crate::daemon::decisions::approvals::OverAtCodex;
+use crate::daemon::decisions::how_over::HowOver;
 use crate::daemon::deliveries::envelope::note_head;
 use crate::daemon::owners::{Agents, Base, Daemon};
 
@@ -54,23 +55,7 @@ impl Daemon {
             // Of a message of ours the text itself: what Codex shows of it begins with the
             // envelope.
             let about = first_line(text.unwrap_or(preview));
-            let thread_id = self
-                .agents
-                .codex
-                .thread()
-                .cloned()
-                .unwrap_or_else(ThreadId::unknown);
-            self.base.recorder.keep(
-                Party::Agent(Agent::Codex),
-                EntryKind::Turn(TurnRecord {
-                    thread_id,
-                    turn_id: turn_id.clone(),
-                    status: TurnStatus::InProgress,
-                    started_by,
-                    stopped_by: None,
-                }),
-                about,
-            );
+            self.keep_turn_began(turn_id.clone(), started_by, about);
         }
         let Some(id) = message_id else {
             if !is_ours {
@@ -108,6 +93,19 @@ impl Daemon {
         });
     }
 
+    fn keep_turn_began(&mut self, turn_id: TurnId, started_by: Party, about: String) {
+        let thread = self.agents.codex.thread().cloned();
+        let record = TurnRecord {
+            thread_id: thread.unwrap_or_else(ThreadId::unknown),
+            turn_id,
+            status: TurnStatus::InProgress,
+            started_by,
+            stopped_by: None,
+        };
+        let (source, kind) = (Party::Agent(Agent::Codex), EntryKind::Turn(record));
+        self.base.recorder.keep(source, kind, about);
+    }
+
     pub(super) fn turn_completed(
         &mut self,
         end: TurnEnd,
@@ -123,39 +121,14 @@ impl Daemon {
             &mut self.base,
             OverAtCodex::Turn(&end.turn_id),
             match end.died {
-                true => ApprovalEnd::Lost,
-                false => ApprovalEnd::Answered,
+                true => HowOver::Gone,
+                false => HowOver::Answered,
             },
         );
         let relayed = self.agents.codex.relayed(&end.turn_id).to_vec();
-        let is_stopped = end.status == TurnStatus::Interrupted && !end.died;
-        let content = match (end.status, &end.error) {
-            (TurnStatus::Completed, _) => "the turn ended".to_owned(),
-            (TurnStatus::Interrupted, _) if end.died => {
-                "the turn died with the codex app-server".to_owned()
-            }
-            (TurnStatus::Interrupted, _) => "the turn was interrupted".to_owned(),
-            (_, Some(error)) => format!("the turn failed: {error}"),
-            (_, None) => "the turn failed".to_owned(),
-        };
-        let mut entries = Vec::new();
-        entries.push(
-            self.base.recorder.entry(
-                Party::Agent(Agent::Codex),
-                None,
-                EntryKind::Turn(TurnRecord {
-                    thread_id: end.thread_id.clone(),
-                    turn_id: end.turn_id.clone(),
-                    status: end.status,
-                    started_by: relayed
-                        .first()
-                        .map_or(Party::Human, |first| first.from.clone()),
-                    stopped_by: is_stopped.then_some(Party::Human),
-                }),
-                content,
-                None,
-            ),
-        );
+        let first = relayed.first();
+        let started_by = first.map_or(Party::Human, |first| first.from.clone());
+        let mut entries = vec![end.entry(&self.base, started_by)];
         self.deliveries
             .forget_handoffs_that_are_over(&self.base, &self.agents.claude);
         let marked = self

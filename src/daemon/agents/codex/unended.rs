@@ -1,5 +1,6 @@
-//! The turn of Codex that ran when the daemon before this one ended. Its app-server was given time to
-//! end it, so it may have come to its answer: Codex's history tells, and nothing is said of it before.
+//! The turn of Codex that was running when the previous daemon ended. Its app-server was given time
+//! to end it, so it may have produced its answer: only Codex's history can tell, and nothing is
+//! reported until it was read.
 
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;

@@ -1,5 +1,5 @@
-//! [`LaneState`]: what the next process must know of the Codex lane besides ledger and queue: whose
-//! messages the running turn answers, what became of the latest, and where the lane stands.
+//! [`LaneState`]: what the next process needs to know of the Codex lane besides ledger and queue:
+//! whose messages the running turn answers, the outcome of the latest, and the lane's state.
 
 use serde::{Deserialize, Serialize};
 

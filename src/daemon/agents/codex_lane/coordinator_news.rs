@@ -1,4 +1,4 @@
-//! [`CoordinatorNews`]: whether Codex has heard who writes to git now.
+//! [`CoordinatorNews`]: whether Codex has been told who writes to git now.
 
 use crate::core::delivery::Backlog;
 use crate::core::id::{EntryId, Seq, SessionId};

@@ -1,4 +1,4 @@
-//! [`HookPacket`]: whether our hook in Codex is to give the packet of a compaction.
+//! [`HookPacket`]: whether our hook in Codex is to give the packet after a compaction.
 
 use super::CodexLane;
 use crate::daemon::reply::ReplySender;

@@ -1,5 +1,5 @@
 //! [`CodexNews`]: what happened to Codex, and [`CodexOnRecord`]: what the record says of it.
-//! [`CodexLane::to_record`] is the one place that decides what it has to say now.
+//! [`CodexLane::to_record`] alone decides what is still to be recorded.
 
 use super::{CodexLane, SIGN_IN};
 use crate::core::agent::{Agent, AgentState};

@@ -1,5 +1,5 @@
-//! What the lane remembers of app-server, terminal and turns, one call for each fact, and what is
-//! read of it.
+//! What the lane remembers of app-server, terminal and turns: one call per fact, and the calls that
+//! read it.
 
 use super::CodexLane;
 use super::relayed::Relayed;

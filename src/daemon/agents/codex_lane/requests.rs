@@ -1,4 +1,4 @@
-//! What is asked of the Codex adapter.
+//! The requests to the Codex adapter.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! [`SpokenReader`]: what Claude says in a runtime session, read on. [`SpokenReading`]: what it found.
+//! [`SpokenReader`]: reads on in what Claude says in a runtime session. [`SpokenReading`]: its
+//! result.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

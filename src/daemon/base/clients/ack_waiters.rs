@@ -1,5 +1,5 @@
-//! [`AckWaiters`]: somebody said that messages arrived or were read, and is answered once the
-//! record says so.
+//! [`AckWaiters`]: calls that reported messages as arrived or read, answered once the record says
+//! so.
 
 use std::collections::BTreeSet;
 
@@ -13,21 +13,21 @@ use crate::wire::control::{AckedPartly, GetMessagesParams, Refusal, RefusalCode}
 /// How many may wait for the record at once. It is written within milliseconds.
 pub(in crate::daemon) const ACK_WAITERS_MAX: usize = 512;
 
-/// Who is to be answered, and how.
+/// A caller to be answered, and how.
 #[derive(Debug)]
 pub(in crate::daemon) struct AckWaiter {
     pub when: When,
     pub reply: ReplySender,
 }
 
-/// The answer once the record says so.
+/// The answer to give once the record has it.
 #[derive(Debug)]
 pub(in crate::daemon) enum When {
-    /// Nothing more.
+    /// A plain success.
     Done,
     /// These were acknowledged.
     Acked(AckedPartly),
-    /// These were acknowledged, and what else waits is asked for.
+    /// These were acknowledged, and the caller asks for what else waits.
     Page {
         conn: ConnId,
         params: GetMessagesParams,
@@ -36,10 +36,10 @@ pub(in crate::daemon) enum When {
     },
 }
 
-/// Somebody who waits for the record.
+/// A caller that waits for the record.
 #[derive(Debug)]
 struct AckWait {
-    /// Of these it does not say so yet.
+    /// The messages that the record does not show as acknowledged yet.
     left: BTreeSet<EntryId>,
     result: DeliveryResult,
     waiter: AckWaiter,

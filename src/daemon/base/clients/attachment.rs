@@ -1,4 +1,5 @@
-//! [`Attachment`]: one client of the daemon. Read by everybody, changed by [`super::Clients`] alone.
+//! [`Attachment`]: one client of the daemon. Anybody may read it; only [`super::Clients`] changes
+//! it.
 
 use std::collections::BTreeSet;
 
@@ -7,21 +8,21 @@ use crate::core::id::EntryId;
 use crate::daemon::attach::Outlet;
 use crate::wire::control::{Hello, Role};
 
-/// One client.
+/// One connected client.
 #[derive(Debug)]
 pub(in crate::daemon) struct Attachment {
     /// Who it says it is.
     pub hello: Hello,
     /// Operator commands are accepted.
     pub operator: bool,
-    /// Its process, where the kernel says.
+    /// Its process, if the kernel tells.
     pub process: Option<StartedProcess>,
     /// It gets the deliveries of its agent and runtime session.
     pub receiver: bool,
     pub doorbell: bool,
     /// When it came, ms since the epoch.
     pub since_ms: i64,
-    /// Bodies that it has, and of which it has not said yet that it handed them over, or read them.
+    /// Bodies that it received, without having reported yet that it delivered or read them.
     pub(super) given: BTreeSet<EntryId>,
     /// It wants every entry.
     pub(super) subscribed: bool,

@@ -1,5 +1,6 @@
-//! [`KeptPlaces`]: the places of the Claudes that a daemon before this one had. All bridges dial again
-//! after a start, in no order: each place is kept for the Claude that had it while the others wait.
+//! [`KeptPlaces`]: the places of the Claudes that the previous daemon had. After a start all
+//! bridges reconnect, in any order: each place is kept for the Claude that had it, while others
+//! wait.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use crate::daemon::attach::ConnId;
 /// How long a place is kept, ms. A bridge tries at least every 2 s to come back.
 const KEPT_MS: i64 = 3_000;
 
-/// By their pairs. Nobody has the place of such a pair.
+/// By pair. No client has the place of such a pair.
 pub(super) type KeptPlaces = BTreeMap<RuntimeSession, KeptPlace>;
 
 /// The place of one pair.
@@ -32,6 +33,12 @@ impl Clients {
     pub fn is_kept_for_another(&self, pair: &RuntimeSession, process: Option<u32>) -> bool {
         let kept = self.kept.get(pair);
         kept.is_some_and(|kept| process.is_some_and(|process| process != kept.claude))
+    }
+
+    /// Whether the place of a pair is kept for this Claude.
+    pub fn is_kept_for(&self, pair: &RuntimeSession, claude: u32) -> bool {
+        let kept = self.kept.get(pair);
+        kept.is_some_and(|kept| kept.claude == claude)
     }
 
     /// When a place is kept no longer, ms.

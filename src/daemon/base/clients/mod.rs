@@ -1,12 +1,12 @@
 //! [`Clients`]: who is connected, and who waits for an answer.
 //!
 //! It owns the connections with what each was told and given, the calls that wait (for messages,
-//! for what becomes of one, for the record), the questions to bridges whether they live, the places
-//! that are kept over a start, and who was refused as an operator.
+//! for the outcome of one, for the record), the liveness probes to bridges, the places that are
+//! kept across a start, and the clients that were refused as operator.
 //!
-//! It takes: a client comes, subscribes, speaks, leaves; a call begins to wait; time passes.
-//! It returns who took which place, which calls are to be answered, and what is to be recorded; it
-//! knows neither the ledger nor the lanes. Notifications it sends itself: an outlet never blocks.
+//! Input: a client connects, subscribes, speaks, disconnects; a call begins to wait; time passes.
+//! Output: who took which place, which calls to answer, and what to record. It knows neither the
+//! ledger nor the lanes. It sends notifications itself: an outlet never blocks.
 
 mod ack_waiters;
 mod attachment;
@@ -38,7 +38,7 @@ use refused::OperatorRefusals;
 pub(in crate::daemon) use waiters::WAITERS_MAX;
 pub(in crate::daemon) use waiters::{Waiter, WaiterId, Waiters, Wants, too_many_waiters};
 
-/// Everybody who is connected.
+/// All connected clients, and the calls that wait.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Clients {
     attached: BTreeMap<ConnId, Attachment>,
@@ -49,7 +49,7 @@ pub(in crate::daemon) struct Clients {
     refusals: OperatorRefusals,
 }
 
-/// Somebody who said hello.
+/// A client that said hello.
 #[derive(Debug)]
 pub(in crate::daemon) struct Newcomer {
     pub hello: Hello,
@@ -62,7 +62,7 @@ pub(in crate::daemon) struct Newcomer {
     pub outlet: Outlet,
 }
 
-/// One that left.
+/// A client that left.
 #[derive(Debug)]
 pub(in crate::daemon) struct Gone {
     pub hello: Hello,
@@ -82,7 +82,7 @@ pub(in crate::daemon) struct Receiver {
     pub mode: DeliveryMode,
 }
 
-/// A doorbell that was hung.
+/// A doorbell that connected.
 #[derive(Debug)]
 pub(in crate::daemon) struct Doorbell {
     pub pair: RuntimeSession,

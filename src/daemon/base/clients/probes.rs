@@ -1,9 +1,9 @@
-//! [`LivenessProbes`]: a second bridge of a pair whose place is held. The holder is asked whether
-//! it lives; one that does not answer loses the place to the newcomer, one that does keeps it, and
-//! is asked again now and then while somebody waits for it.
+//! [`LivenessProbes`]: a second bridge of a pair connects while the place is taken. The holder is
+//! asked whether it is alive: if it does not answer it loses the place to the newcomer; if it does
+//! it keeps the place, and is asked again now and then while somebody waits for it.
 //!
-//! Asking is a ping on the holder's own connection: what has to be shown is that its process still
-//! reads and writes.
+//! The probe is a ping on the holder's own connection, because what matters is that its process
+//! still reads and writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,11 +18,11 @@ pub(in crate::daemon) const ANSWER_MS: i64 = 3_000;
 /// Between two questions to a holder that answers, while another bridge waits for its place, ms.
 const AGAIN_MS: i64 = 30_000;
 
-/// Which holders were asked.
+/// The probes of the clients that hold a place.
 #[derive(Debug, Default)]
 pub(super) struct LivenessProbes {
     asked: BTreeMap<ConnId, LivenessProbe>,
-    /// They lost their place, and nothing was heard of them since.
+    /// Clients that lost their place and have been silent since.
     quiet: BTreeSet<ConnId>,
 }
 
@@ -35,8 +35,8 @@ enum LivenessProbe {
     Answered(i64),
 }
 
-/// A bridge that did not answer has lost the place of its pair, which nobody has until it is given
-/// to the heir.
+/// A bridge that did not answer has lost the place of its pair. Nobody has it until the heir gets
+/// it.
 #[derive(Debug)]
 pub(in crate::daemon) struct PlaceLost {
     pub pair: RuntimeSession,

@@ -1,22 +1,21 @@
-//! [`OperatorRefusals`]: operator commands from somebody else. The first is an entry at once; those
-//! that follow are counted, and become one entry a minute: who tries again and again must not fill
-//! the record.
+//! [`OperatorRefusals`]: operator commands from somebody else. The first is recorded at once; later
+//! ones are counted into one entry a minute, so that repeated attempts cannot fill the record.
 
 use super::Clients;
 
 /// Between two entries, ms.
 const EVERY_MS: i64 = 60_000;
 
-/// What was refused and is not recorded yet.
+/// Refusals that are not recorded yet.
 #[derive(Debug, Default)]
 pub(super) struct OperatorRefusals {
-    /// Until then refusals are only counted, ms.
+    /// Refusals are only counted until this time, ms.
     counting_until: Option<i64>,
     count: u64,
     last_from: String,
 }
 
-/// Refusals for one entry.
+/// The refusals that one entry records.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::daemon) struct Counted {
     pub count: u64,

@@ -1,4 +1,4 @@
-//! [`Waiters`]: calls that are answered when there is something, or when their time is up.
+//! [`Waiters`]: calls that are answered when there is something to tell, or when their time is up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -16,7 +16,7 @@ use crate::wire::control::{Refusal, RefusalCode, Sent};
 /// through all of them.
 pub(in crate::daemon) const WAITERS_MAX: usize = 512;
 
-/// Somebody waits for something, until a deadline.
+/// A call that waits for something, until a deadline.
 #[derive(Debug)]
 pub(in crate::daemon) struct Waiter {
     /// When it is answered in any case.
@@ -26,26 +26,26 @@ pub(in crate::daemon) struct Waiter {
     pub reply: ReplySender,
 }
 
-/// What somebody waits for.
+/// What a call waits for.
 #[derive(Debug)]
 pub(in crate::daemon) enum Wants {
     /// Messages for an agent.
     Messages {
         agent: Agent,
         runtime_session: RuntimeSession,
-        /// Only what is left at this place.
+        /// Only what is left after this position.
         after: Option<MessageCursor>,
-        /// Only what answers this.
+        /// Only answers to this entry.
         reply_to: Option<EntryId>,
-        /// Where that stands, if it can be told: every look at the call needs it, and to find it
+        /// The position of that entry, if known: every check of the call needs it, and finding it
         /// may take a read of the disk.
         asked_at: Option<Seq>,
     },
-    /// What becomes of a message that was just sent.
+    /// The outcome of a message that was just sent.
     Receipt(Sent),
 }
 
-/// A call that waits, in the order in which they came.
+/// Identifies a waiting call; in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::daemon) struct WaiterId(u64);
 
@@ -53,7 +53,7 @@ pub(in crate::daemon) struct WaiterId(u64);
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Waiters {
     waiting: BTreeMap<WaiterId, Waiter>,
-    /// It is being read what these get.
+    /// Calls whose messages are being read.
     read: BTreeSet<WaiterId>,
     next: u64,
 }

@@ -7,40 +7,39 @@ use crate::core::entry::Entry;
 use crate::store::ledger::Stored;
 use crate::wire::control::Refusal;
 
-/// What the loop has to do about something that happened to the record. Several are done in
-/// their order.
+/// What the loop has to do after something happened to the record. Several are done in order.
 #[derive(Debug)]
 pub(in crate::daemon) enum RecorderAction<T> {
-    /// These entries are durable and folded: they are published, and who waited goes on.
+    /// These entries are durable and folded: publish them, and let the waiting flow go on.
     Recorded {
-        /// As they lie on the disk, in their order.
+        /// As they are on the disk, in order.
         entries: Vec<Arc<Stored>>,
-        /// Who waited for them, and has not given them up as too late.
+        /// The flow that waits for them, unless it has given up.
         then: Option<T>,
     },
-    /// Nothing of this append was recorded, and who waited for it hears why. So does who waited for
-    /// a fact that is given up for good.
+    /// Nothing of this append was recorded, or a fact was given up for good: tell the waiting flow
+    /// why.
     Refused {
-        /// Who waited for it.
+        /// The waiting flow.
         then: T,
         refusal: Refusal,
     },
-    /// The disk refused what has happened already.
+    /// The disk refused a fact: something that has already happened.
     FactRefused {
         /// What was to be recorded.
         entries: Vec<Entry>,
         /// Why it was not.
         refusal: Refusal,
-        /// It is kept and tried again; otherwise it is given up for good.
+        /// The fact is kept and sent again; otherwise it is given up for good.
         is_kept: bool,
     },
-    /// The record cannot be written, and this is why.
+    /// The record cannot be written, for this reason.
     Unwritable(String),
     /// The record can be written again.
     Writable,
-    /// Something that has happened is not in the record, and will not be.
+    /// A fact is not in the record, and will not be.
     FactsLost(String),
-    /// There is less room on the disk, or more.
+    /// The free space on the disk has changed.
     SpaceChanged,
     /// Somebody else wrote to the record.
     Foreign(Alarm),

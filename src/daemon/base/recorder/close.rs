@@ -1,4 +1,4 @@
-//! [`ClosingRecord`]: the record at the end of its daemon.
+//! [`ClosingRecord`]: the record when its daemon ends.
 
 use std::io;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use crate::store::ledger::Ledger;
 /// How a record is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::daemon) enum CloseHow {
-    /// Nothing is under way: its head is marked as that of an orderly end.
+    /// Nothing is under way: the head is marked as that of an orderly end.
     Ended,
-    /// Another process goes on with what is under way; or something that happened is not recorded.
+    /// Another process continues what is under way; or a fact is not recorded.
     Left,
-    /// Something of ours failed. The world may be folded by halves and is not written down; every
-    /// line is ours, so that nothing that is put behind them counts.
+    /// A fault of ours. The world may be partly folded and is not written down; every line is ours,
+    /// so nothing that is appended to them counts.
     Failed {
-        /// It was the writer, which may have left anything.
+        /// The writer failed, which may have left anything.
         is_writer: bool,
     },
 }
 
-/// The record at the end of its daemon: what has threads of its own, without what anybody waits
+/// The record when its daemon ends: the parts with their own threads, and none that anybody waits
 /// for.
 #[derive(Debug)]
 pub(in crate::daemon) struct ClosingRecord {

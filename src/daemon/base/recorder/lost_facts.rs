@@ -1,11 +1,11 @@
-//! [`LostFacts`]: what has happened and is not in the record, because more of it came while the disk
-//! refused than is kept.
+//! [`LostFacts`]: what happened and is not in the record, because the disk refused and more came
+//! than is kept in memory.
 
 use jiff::Timestamp;
 
 use crate::core::entry::{Entry, EntryKind, TurnStatus};
 
-/// What was lost, since the record last told of that.
+/// The facts that were lost since the record last mentioned a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LostFacts {
     count: u64,

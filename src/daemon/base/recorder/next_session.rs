@@ -14,10 +14,10 @@ use crate::store::head::Kept;
 use crate::store::ledger::{self, CheckpointPause, Ledger, LedgerError, Stored, WriterEvent};
 use crate::store::session;
 
-/// Makes what a ledger's writer tells the loop through; a new one for each session.
+/// Makes the channel by which a ledger's writer reports to the loop; a new one for each session.
 pub(in crate::daemon) type WriterEvents = Box<dyn Fn() -> Box<dyn Fn(WriterEvent) + Send> + Send>;
 
-/// Why a session did not begin; the one before goes on.
+/// Why a session did not begin; the previous one goes on.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::daemon) enum NotBegun {
     /// Its ledger did not take its first entries.

@@ -1,4 +1,4 @@
-//! What somebody hears whose words were not recorded.
+//! The refusals for callers whose words were not recorded.
 
 use rustix::io::Errno;
 

@@ -1,4 +1,4 @@
-//! Appending, and what the writer says of it; what becomes of facts while the disk refuses.
+//! Appending, and the writer's reports; what becomes of facts while the disk refuses.
 
 use std::time::Duration;
 

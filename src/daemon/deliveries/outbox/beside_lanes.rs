@@ -1,5 +1,5 @@
-//! What becomes of messages where no lane has to decide: their senders closed them, the operator
-//! could not take one back, they left with an answer, and turns had them.
+//! Changes to messages on which no lane has to decide: their senders closed them, the operator
+//! failed to take one back, they left with an answer, or turns had them.
 
 use super::Outbox;
 use crate::core::agent::Agent;

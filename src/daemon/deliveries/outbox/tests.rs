@@ -110,7 +110,7 @@ fn the_operators_wish_for_another_try_outlives_a_crash_before_its_row() {
     let place = Place::new();
     let (mut outbox, _) = open(&place, &Snapshot::default());
     let id = EntryId::new("m");
-    outbox.track(id.clone(), &world(None).unsettled[&id]);
+    outbox.track(id.clone(), &world(None).unsettled[&id], 1);
     for fact in [
         DeliveryFact::AttemptBegan(AttemptId::new("a")),
         DeliveryFact::Unknowable,
@@ -124,6 +124,19 @@ fn the_operators_wish_for_another_try_outlives_a_crash_before_its_row() {
 }
 
 #[test]
+fn what_is_sent_once_more_waits_from_then_on_whenever_it_was_sent_first_over_a_restart_too() {
+    let place = Place::new();
+    let (mut outbox, _) = open(&place, &Snapshot::default());
+    let (id, again) = (EntryId::new("m"), world(Some(DeliveryResult::Requeued)));
+    outbox.track_again(id.clone(), &again.unsettled[&id], 9_000);
+    assert_eq!(outbox.get(&id).unwrap().changed_ms, 9_000);
+    drop(outbox);
+    let (outbox, _) = open(&place, &again);
+    let row = outbox.get(&id).unwrap();
+    assert_eq!((row.state, row.changed_ms), (DeliveryState::Queued, 9_000));
+}
+
+#[test]
 fn a_settled_row_that_the_writer_could_not_take_goes_with_the_next_write() {
     let place = Place::new();
     let (go_on, held) = std::sync::mpsc::channel::<()>();
@@ -134,7 +147,7 @@ fn a_settled_row_that_the_writer_could_not_take_goes_with_the_next_write() {
     };
     let (mut outbox, _) = Outbox::open(queue, &Snapshot::default(), hold).unwrap();
     let id = EntryId::new("m");
-    outbox.track(id.clone(), &world(None).unsettled[&id]);
+    outbox.track(id.clone(), &world(None).unsettled[&id], 1);
     let began = DeliveryFact::AttemptBegan(AttemptId::new("a"));
     assert!(outbox.backlog.apply(&id, began, 1));
     outbox.store([&id].into_iter(), None).unwrap();

@@ -2,9 +2,12 @@
 //! session after this one.
 
 use std::collections::BTreeMap;
+use std::fs::{File, read_to_string};
+use std::sync::Arc;
 
 use super::{CLAUDE, WAITING, request};
 use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::test_log::TestLog;
 use crate::core::agent::Agent;
 use crate::core::entry::{
     ApprovalChoice, ApprovalRequest, ChoiceEffect, EntryKind, TextHints, Wish,
@@ -357,4 +360,101 @@ async fn what_codex_asked_and_the_record_will_never_have_can_be_asked_again() {
     });
     rig.settle().await;
     assert_eq!(rig.open(), 0);
+}
+
+#[tokio::test]
+async fn an_answer_that_a_crash_left_without_a_sign_is_on_record_with_what_it_was() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let mut hooks = Vec::new();
+    for key in ["k1", "k2"] {
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        hooks.push(rig.claude_asks(&hook, key));
+        rig.settle().await;
+    }
+    let open = &rig.world().open_approvals;
+    let first = open.values().find(|asked| asked.request.key == "k1");
+    let first = first.unwrap().id.clone();
+    assert_eq!(rig.answer(&operator, &first, "decline", None).await, Ok(()));
+    drop(rig);
+
+    let mut rig = Rig::start(&place).await;
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+    let mut steps = rig.folded_steps();
+    steps.retain(|(step, _)| step == "system lost");
+    let said: Vec<&str> = steps.iter().map(|(_, said)| said.as_str()).collect();
+    assert_eq!(
+        said,
+        [
+            "what Claude asked is gone with the daemon; the operator's answer was decline it, and \
+             whether Claude got it is not known",
+            "what Claude asked is gone with the daemon",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_ended_because_its_hook_was_gone_when_it_was_answered_ends_once() {
+    for leaves in [true, false] {
+        let mut rig = Rig::fresh().await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        drop(rig.claude_asks(&hook, "k1"));
+        rig.settle().await;
+        let id = rig.only_open();
+        let late = rig.answer(&operator, &id, "accept", None).await;
+        assert_eq!(late, Err(RefusalCode::NotFound));
+        if leaves {
+            rig.daemon.disconnect(hook.conn);
+        }
+        rig.claude_hook("PostToolUse", Some("touch")).await;
+        rig.settle().await;
+        let wanted = ["claude asked", "human given", "system answered"];
+        assert_eq!(rig.steps().await, wanted, "{leaves}");
+    }
+}
+
+#[tokio::test]
+async fn the_log_follows_a_request_by_its_id() {
+    let place = Place::new();
+    let path = place.dir.path().join("log");
+    let _logged = TestLog::to(Arc::new(File::create(&path).unwrap()));
+    for agent in Agent::ALL {
+        let mut rig = Rig::fresh_with_codex().await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let mut waiting = None;
+        match agent {
+            Agent::Claude => waiting = Some(rig.claude_asks(&hook, "k1")),
+            Agent::Codex => rig.codex_asked("3", "T/call_1"),
+        }
+        rig.settle().await;
+        let id = rig.only_open();
+        assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+        match agent {
+            Agent::Claude => rig.claude_hook("PostToolUse", Some("touch")).await,
+            Agent::Codex => rig.fact(CodexFact::ApprovalResolved {
+                request_id: "3".to_owned(),
+            }),
+        }
+        rig.settle().await;
+        drop(waiting);
+        let log = read_to_string(&path).unwrap();
+        let its = log.lines().filter(|line| line.contains(id.as_str()));
+        let its: Vec<&str> = its.collect();
+        let steps = [
+            ": asked agent=",
+            "step=\"asked\"",
+            "step=\"given\"",
+            ": answer delivered agent=",
+            "step=\"answered\"",
+        ];
+        assert_eq!(its.len(), steps.len(), "{its:#?}");
+        for (line, step) in its.iter().zip(steps) {
+            assert!(line.contains(step), "no {step} in {line}");
+            assert!(!line.contains("touch made.txt"), "{line}");
+        }
+    }
 }

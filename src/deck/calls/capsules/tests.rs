@@ -1,4 +1,4 @@
-//! What the deck keeps of a task that it hands over.
+//! What the deck keeps of a task that it hands off.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

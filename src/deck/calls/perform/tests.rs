@@ -1,4 +1,4 @@
-//! What the deck's loop does where the daemon is lost meanwhile.
+//! What the deck's loop does when it loses the daemon in the meantime.
 
 use ctxrelay_ui::model::{self as ui, Chips, EntryPlace, Level, TimelineGo, TimelineWish};
 use ctxrelay_ui::{Effect, Msg, NoteTag, WhenBusy};

@@ -1,4 +1,4 @@
-//! What an entry costs where the record is long: rows that are looked at, and not time.
+//! What an entry costs in a long record: the number of rows examined, not time.
 
 use std::sync::Arc;
 

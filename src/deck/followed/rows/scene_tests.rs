@@ -1,4 +1,4 @@
-//! The scenes show what the deck makes of such entries: README's pictures are those of the product.
+//! The scenes match what the deck makes of such entries: README's pictures show the product.
 
 use ctxrelay_ui::Msg;
 use ctxrelay_ui::scenes::{NOW_MS, compacted, disconnected, failed, pair_at_work, scene, trouble};

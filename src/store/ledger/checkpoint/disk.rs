@@ -1,6 +1,6 @@
 //! The files of a checkpoint: `state/checkpoint`, a JSON header with the snapshot;
-//! `state/checkpoint.slots`, the offset index, which only grows; and outside of the project the
-//! digests of the headers that count.
+//! `state/checkpoint.slots`, the offset index, which only grows; and outside the project the
+//! digests of the valid headers.
 
 use std::borrow::Cow;
 use std::env::current_exe;
@@ -34,18 +34,18 @@ const HEADER_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// More than two digests are long.
 const DIGESTS_BYTES_MAX: u64 = 1024;
 
-/// Everything but the slots. Written from a world that others have, which may be large.
+/// Everything except the slots. Written from a shared world, which may be large.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Header<'a> {
     pub version: u32,
-    /// Which program folded: another one may fold otherwise.
+    /// The program that folded: another one may fold differently.
     pub build: Build,
     /// Whether ids still hash as they did.
     pub id_probe: u32,
     pub session_id: SessionId,
     pub slots: usize,
-    /// The SHA-256 of each block of slots, the last one perhaps not full.
+    /// The SHA-256 of each block of slots; the last block may not be full.
     pub blocks: Vec<String>,
     pub words: SlotWords,
     pub checker: Checker,
@@ -53,7 +53,7 @@ pub(super) struct Header<'a> {
     pub snapshot: Cow<'a, Snapshot>,
 }
 
-/// A program file as the file system sees it.
+/// A program file, as the file system describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Build {
     version: String,
@@ -75,7 +75,7 @@ impl Build {
     }
 }
 
-/// The digests of the headers that count: the last one, and the one that is being written.
+/// The digests of the valid headers: the last one, and the one that is being written.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct OutsideDigests {
     pub digests: Vec<String>,

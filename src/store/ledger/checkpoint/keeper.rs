@@ -1,4 +1,4 @@
-//! [`CheckpointKeeper`]: writes checkpoints on a thread of its own, each only by what is new.
+//! [`CheckpointKeeper`]: writes checkpoints on a thread of its own, each time only what is new.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -144,7 +144,7 @@ impl CheckpointKeeper {
     }
 }
 
-/// As long as it is there no checkpoint is begun, unless their keeper ends.
+/// While it exists no checkpoint begins, unless the keeper ends.
 #[derive(Debug)]
 pub struct CheckpointPause {
     end: Receiver<()>,
@@ -321,8 +321,8 @@ impl SlotsFile {
     }
 }
 
-/// The part of a checkpoint that is taken under the ledger's locks; the slots are copied later,
-/// those that are not on the disk yet.
+/// The part of a checkpoint that is taken under the ledger's locks; the slots that are not on the
+/// disk yet are copied later.
 struct Taken {
     checker: Checker,
     words: SlotWords,

@@ -1,14 +1,14 @@
 //! [`FactFence`]: keeps facts in their order across a failure.
 //!
-//! What has happened is given to the writer again once it failed, behind its failure. A later fact
-//! that is in the queue by then, or comes before its sender hears of the failure, must not be
-//! recorded first: a turn's end would stand before the proof that the turn had its message. So
-//! facts are given in rounds. Once one has failed, all facts of its round and of earlier ones fail
-//! as well, and the sender gives them again in a later round, in their order.
+//! A fact whose append failed is sent to the writer again. A later fact that is in the queue by
+//! then, or arrives before its sender hears of the failure, must not be recorded first: the end of
+//! a turn would precede the proof that the turn had its message. So facts are sent in rounds. Once
+//! one has failed, all facts of its round and of earlier ones fail as well, and the sender sends
+//! them again in a later round, in their order.
 
 use super::super::error::LedgerError;
 
-/// Which rounds of facts are refused.
+/// Refuses the facts of failed rounds.
 #[derive(Debug, Default)]
 pub(super) struct FactFence {
     /// The last round in which a fact failed, and why it did.

@@ -1,5 +1,5 @@
-//! What the [`Writer`] does about a file that is not as it left it: by a failed write, or because
-//! somebody else was there.
+//! What the [`Writer`] does about a file that is not as it left it: after a failed write, or
+//! because somebody else changed it.
 
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -13,13 +13,13 @@ use super::super::slots::Slot;
 use super::{Writer, WriterEvent};
 use ctxrelay_core::wire::line::{hash_line, parse};
 
-/// Up to where a file that was edited is ours.
+/// The end of our part of a file that somebody edited.
 #[derive(Debug, Clone, Copy)]
 struct OwnEnd {
     /// Where the next line of ours belongs, in bytes.
     offset: u64,
-    /// How much higher the numbers are that a scan gives our lines: by as many as lines were put
-    /// in before the chain.
+    /// How much higher a scan numbers our lines: the number of lines that were inserted before the
+    /// chain.
     shift: i64,
 }
 

@@ -17,13 +17,13 @@ use super::{Next, Writer};
 /// One append, turned into lines or refused.
 pub(super) struct Staged {
     pub token: u64,
-    /// The round of a fact that its sender gives again when it fails.
+    /// The round of a fact, which its sender sends again if it fails.
     pub fact: Option<u64>,
     pub answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
     pub result: Result<Vec<Placed>, LedgerError>,
 }
 
-/// An entry and where it will lie, counted from the beginning of the write.
+/// An entry and its position, counted from the beginning of the write.
 pub(super) struct Placed {
     pub stored: Arc<Stored>,
     pub offset: usize,

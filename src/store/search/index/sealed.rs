@@ -1,4 +1,4 @@
-//! The words of sealed sessions in the index, by the file that each stands in.
+//! The words of sealed sessions in the index, by the file that each is in.
 
 use std::collections::HashMap;
 

@@ -10,7 +10,7 @@ use super::super::index::SearchIndex;
 use super::support::{Bench, DEADLINE, REDACTOR, ask, next, request, seqs};
 use crate::search::{Query, QueryError, SearchRequest};
 use ctxrelay_core::agent::{Agent, Party};
-use ctxrelay_core::entry::{EntryKind, FindingFacts, FindingRecord, FindingStep};
+use ctxrelay_core::entry::{EntryKind, EntryType, FindingFacts, FindingRecord, FindingStep};
 use ctxrelay_core::id::FindingId;
 use ctxrelay_core::review::quoted;
 use ctxrelay_core::wire::search::SearchPage;
@@ -140,7 +140,7 @@ fn details_are_found_and_hits_say_what_they_are() {
         assert_eq!(seqs(&found), [1], "{typed}");
         let hit = &found.hits[0];
         assert_eq!(hit.id.as_str(), "e1");
-        assert_eq!(hit.entry_type, "artifact");
+        assert_eq!(hit.entry_type, EntryType::Artifact.into());
         assert!(!hit.marks.is_empty(), "{typed}: {hit:?}");
     }
     assert_eq!(

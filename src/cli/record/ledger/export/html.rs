@@ -1,5 +1,5 @@
-//! A record as one HTML file: no scripts, nothing from outside, and a policy in the file itself
-//! that forbids both, should a text ever slip through.
+//! A record as one HTML file: no scripts, no external resources, and a policy in the file itself
+//! that forbids both in case a text ever slips through.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! [`write()`]: the lines of a record as they lie on the disk.
+//! [`write()`]: the lines of a record as they are on the disk.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write};

@@ -1,8 +1,8 @@
 //! A record as Markdown (CommonMark, and as GitHub reads it).
 //!
-//! No text of the record can become structure: what is long stands in a code fence that is longer
-//! than any run of backticks in it, what is short has every mark of punctuation escaped, and what
-//! a terminal or an editor would obey is made visible.
+//! No text of the record can become structure: a long text is put into a code fence that is longer
+//! than any run of backticks in it, a short one has every punctuation mark escaped, and what a
+//! terminal or an editor would obey is made visible.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Hostile records stay text.
+//! Hostile records remain text.
 use super::*;
 use crate::store::blobs::Blobs;
 

@@ -119,7 +119,7 @@ pub enum Call {
     /// Its turn is at its end; perhaps a stop has prolonged it already.
     Stop(u32, bool),
     /// The words of a turn that ended were read, or could not be.
-    TurnRead(bool),
+    TurnRead,
     /// Whether the next process can go on.
     Leave,
     /// A turn of Codex waits for an answer.
@@ -316,7 +316,7 @@ impl World {
             Call::Hook(process, carrier) => {
                 self.hook(process, carrier);
             }
-            Call::TurnRead(is_read) => self.turn_was_read(is_read),
+            Call::TurnRead => self.turn_was_read(),
             Call::Stop(process, is_prolonged) => {
                 self.reads_turn();
                 if !is_prolonged {
@@ -488,7 +488,6 @@ impl World {
         }
         let takes = [5, 100, 2_000][self.rng.usize(..3)];
         let takes = self.rng.i64(0..takes);
-        let is_read = self.is_calm || !self.percent(5);
         let Some(daemon) = &mut self.daemon else {
             return;
         };
@@ -496,19 +495,15 @@ impl World {
         let at = daemon.reading_until.max(self.now) + takes;
         daemon.reading_until = at;
         let incarnation = daemon.incarnation;
-        let call = Call::TurnRead(is_read);
-        self.after(at - self.now, Event::Daemon(incarnation, call));
+        self.after(at - self.now, Event::Daemon(incarnation, Call::TurnRead));
     }
 
     /// What it had is settled, also where its words could not be read.
-    fn turn_was_read(&mut self, is_read: bool) {
+    fn turn_was_read(&mut self) {
         let Some(daemon) = &mut self.daemon else {
             return;
         };
-        let had = match is_read {
-            true => daemon.ended.end_was_read(&RuntimeSession::default()),
-            false => daemon.ended.ends_are_lost(),
-        };
+        let had = daemon.ended.end_was_read(&RuntimeSession::default());
         let had = daemon.mutant.were_read(had);
         let mut effects = Vec::new();
         daemon.backlog.were_read(&had, &mut effects);

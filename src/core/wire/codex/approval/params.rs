@@ -1,4 +1,4 @@
-//! [`Params`]: what the requests that wait for the person are about.
+//! [`Params`]: the subjects of the requests that wait for the person.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

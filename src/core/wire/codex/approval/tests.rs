@@ -403,6 +403,24 @@ fn what_cannot_be_read_waits_nonetheless_and_is_answered_elsewhere() {
 }
 
 #[test]
+fn a_request_of_a_later_codex_shows_what_it_asks_up_to_a_bound_and_has_no_choices() {
+    let asks = |text: &str| {
+        let params = json!({"threadId": "T", "turnId": "U", "deviceName": text});
+        read("item/device/requestApproval", params)
+    };
+    let question = asks("the camera");
+    assert_eq!(question.request.subject, "item/device/requestApproval");
+    assert_eq!(ids(&question), <[&str; 0]>::default());
+    let written = r#""deviceName":"the camera""#;
+    assert!(question.details.contains(written), "{}", question.details);
+    assert!(question.details.contains("terminal only"));
+    assert!(!question.request.cut);
+    let long = asks(&"x".repeat(2 * DIFF_CHARS_MAX));
+    assert!(long.request.cut);
+    assert!(long.details.chars().count() < DIFF_CHARS_MAX + 200);
+}
+
+#[test]
 fn a_member_of_another_type_takes_no_other_away_and_nothing_is_allowed_with_it() {
     let of_command = json!({"threadId": "T", "turnId": "U", "itemId": "c", "approvalId": "a",
         "kind": "command", "reason": "need it", "command": "rm -rf /", "cwd": "/proj",

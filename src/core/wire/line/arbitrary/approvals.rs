@@ -1,4 +1,4 @@
-//! Requests for approval, and what becomes of them.
+//! Requests for approval, and their outcomes.
 
 use proptest::prelude::*;
 

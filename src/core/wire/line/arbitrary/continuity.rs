@@ -1,4 +1,4 @@
-//! What is known of how an agent keeps the thread of its work, of any content.
+//! Entries on the continuity of an agent's work, of any content.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! [`read_kind`]: what an entry tells of, by its `type`.
+//! [`read_kind`]: the kind and details of an entry, by its `type`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Reads the work tree's state off the loop: `git` may take its time.
+//! Reads the state of the work tree off the loop, because `git` may take long.
 
 use std::time::Duration;
 

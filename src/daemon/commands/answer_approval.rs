@@ -5,15 +5,15 @@ use tokio::sync::oneshot;
 use super::checks::{check_length, not_found, shortened};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{
-    ApprovalChoice, ApprovalEnd, ApprovalStep, ChoiceEffect, Entry, EntryKind, Message,
-};
+use crate::core::entry::{ApprovalChoice, ApprovalStep, ChoiceEffect, Entry, EntryKind, Message};
 use crate::core::id::EntryId;
 use crate::core::snapshot::ApprovalSnapshot;
+use crate::core::trace;
 use crate::daemon::agents::codex_lane::CodexLane;
 use crate::daemon::base::clock::now_ms;
 use crate::daemon::decisions::approvals::AnswerNumber;
 use crate::daemon::decisions::decision_messages::track_recorded;
+use crate::daemon::decisions::how_over::HowOver;
 use crate::daemon::deliveries::envelope::note_head;
 use crate::daemon::event::Event;
 use crate::daemon::owners::{Base, Decisions};
@@ -26,7 +26,7 @@ use crate::wire::control::{
 const SUBJECT_NAMED_CHARS: usize = 200;
 
 /// An answer that was checked.
-struct Approved {
+struct CheckedAnswer {
     asked: ApprovalSnapshot,
     choice: ApprovalChoice,
     note: Option<String>,
@@ -52,21 +52,21 @@ impl Decisions {
     ) {
         let id = params.id.clone();
         let checked = self.check_answer(base, params);
-        let begun = checked.and_then(|checked| Ok((checked, self.approvals.begin(&id)?)));
-        let (approved, number) = match begun {
+        let begun = checked.and_then(|checked| Ok((checked, self.approvals.begin_answer(&id)?)));
+        let (checked, number) = match begun {
             Ok(begun) => begun,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
-        if approved.asked.request.is_user_question() {
-            return base.answer_user_question(&approved, number, reply);
+        if checked.asked.request.is_user_question() {
+            return base.answer_user_question(&checked, number, reply);
         }
-        let entry = base.answer_entry(&approved);
-        let reason = base.reason_entry(&approved);
-        let agent = approved.asked.agent;
-        let stops = approved.choice.effect == ChoiceEffect::Stop;
+        let entry = base.answer_entry(&checked);
+        let reason = base.reason_entry(&checked);
+        let agent = checked.asked.agent;
+        let stops = checked.choice.effect == ChoiceEffect::Stop;
         let given = ApprovalAnswer {
-            choice: approved.choice.id,
-            note: approved.note,
+            choice: checked.choice.id,
+            note: checked.note,
         };
         base.recorder.append(
             vec![entry],
@@ -97,7 +97,11 @@ impl Decisions {
         );
     }
 
-    fn check_answer(&self, base: &Base, params: AnswerApprovalParams) -> Result<Approved, Refusal> {
+    fn check_answer(
+        &self,
+        base: &Base,
+        params: AnswerApprovalParams,
+    ) -> Result<CheckedAnswer, Refusal> {
         let AnswerApprovalParams { id, choice, note } = params;
         let Some(asked) = base.recorder.world().open_approvals.get(&id) else {
             let shown = shortened(id.as_str());
@@ -132,7 +136,7 @@ impl Decisions {
             }
             return Err(nobody_waits(asked.agent));
         }
-        Ok(Approved {
+        Ok(CheckedAnswer {
             asked: asked.clone(),
             choice: chosen,
             note,
@@ -164,12 +168,13 @@ impl Decisions {
                     hook.send(Ok(given)).is_ok()
                 });
                 if is_sent {
+                    trace::approval(id).in_scope(|| tracing::debug!(%agent, "answer delivered"));
                     return answer(reply, Ok(Reply::Recorded(recorded)));
                 }
                 // It went away meanwhile, and no hook may come for long that would end the request.
                 if was_here {
                     self.approvals.answer_missed(id);
-                    self.end_approval(base, id.clone(), agent, ApprovalEnd::Answered);
+                    self.end_approval(base, id.clone(), agent, HowOver::Answered);
                 }
                 answer(reply, Err(nobody_waits(agent)));
             }
@@ -185,7 +190,11 @@ impl Decisions {
                 tokio::spawn(async move {
                     let result = told(sent).await;
                     let event = match &result {
-                        Ok(()) => reason.map(Event::ReasonToTell),
+                        Ok(()) => {
+                            trace::approval(&id)
+                                .in_scope(|| tracing::debug!(%agent, "answer delivered"));
+                            reason.map(Event::ReasonToTell)
+                        }
                         Err(_) => Some(Event::ApprovalUnanswered { id, number }),
                     };
                     if let (Some(event), Some(events)) = (event, events.upgrade()) {
@@ -202,15 +211,15 @@ impl Base {
     /// Nothing waits for this answer but the record: with the message it is over.
     fn answer_user_question(
         &mut self,
-        approved: &Approved,
+        checked: &CheckedAnswer,
         number: AnswerNumber,
         reply: ReplySender,
     ) {
-        let Approved {
+        let CheckedAnswer {
             asked,
             choice,
             note,
-        } = approved;
+        } = checked;
         let id = asked.id.clone();
         let entries = self.user_answer_entries(asked, choice, note.as_deref());
         self.recorder.append(
@@ -218,7 +227,7 @@ impl Base {
             Box::new(move |daemon, result| {
                 daemon.decisions.approvals.no_longer_answering(&id, number);
                 let recorded = result.map_err(Clone::clone).map(|stored| {
-                    track_recorded(&daemon.base.recorder, &mut daemon.deliveries.outbox, stored);
+                    track_recorded(&daemon.base, &mut daemon.deliveries.outbox, stored);
                     Reply::Recorded(Recorded::of(&stored[0].entry))
                 });
                 answer(reply, recorded);
@@ -227,12 +236,12 @@ impl Base {
         );
     }
 
-    fn answer_entry(&self, approved: &Approved) -> Entry {
-        let Approved {
+    fn answer_entry(&self, checked: &CheckedAnswer) -> Entry {
+        let CheckedAnswer {
             asked,
             choice,
             note,
-        } = approved;
+        } = checked;
         let ApprovalSnapshot { id, agent, .. } = asked;
         let subject = named_subject(asked);
         let mut content = format!("{}: {subject}", choice.label);
@@ -252,12 +261,12 @@ impl Base {
 
     /// The operator's word to an agent that is told no, where nothing else carries it: Claude's hook
     /// takes words with an answer, Codex does not.
-    fn reason_entry(&self, approved: &Approved) -> Option<Box<Entry>> {
-        let Approved {
+    fn reason_entry(&self, checked: &CheckedAnswer) -> Option<Box<Entry>> {
+        let CheckedAnswer {
             asked,
             choice,
             note,
-        } = approved;
+        } = checked;
         let note = match asked.agent {
             Agent::Claude => None,
             Agent::Codex => note.as_ref().filter(|_| choice.effect.denies()),

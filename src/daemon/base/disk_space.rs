@@ -1,5 +1,5 @@
-//! What the loop does about the room on the disk, which [`DiskSpace`] knows: sentences for the
-//! operator, and refusals of new messages.
+//! What the loop does about free disk space, which [`DiskSpace`] knows: sentences for the operator,
+//! and refusals of new messages.
 
 use crate::daemon::base::clients::Clients;
 use crate::daemon::base::notices::Notices;

@@ -1,4 +1,4 @@
-//! What the daemon shows on the disk of who is there.
+//! Publishes on the disk which agents are connected, in files that other programs read.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::daemon::agents::codex_lane::CodexLane;
 use crate::daemon::base::clients::Clients;
 use crate::store::publisher::{Board, PublishedState};
 
-/// Has the disk show who is there now.
-pub(super) fn show(clients: &Clients, codex: &CodexLane, board: &mut Board) {
+/// Publishes which agents are connected now.
+pub(super) fn publish_state(clients: &Clients, codex: &CodexLane, board: &mut Board) {
     let mut participants: BTreeSet<_> = clients
         .bridges()
         .filter(|(_, bridge)| !bridge.doorbell)
