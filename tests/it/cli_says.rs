@@ -163,8 +163,6 @@ fn recover_tells_what_a_crash_cut_off() {
     end.turn("turn-2", TurnStatus::InProgress, "wait for the build");
     end.in_turn(&message, "turn-2");
     let asked = end.asks("rm -r build");
-    let answered = end.asks("rm -r target");
-    end.answers(&answered, "accept");
     end.is(Agent::Claude, AgentState::Busy);
     end.is(Agent::Claude, AgentState::Offline);
     end.is(Agent::Claude, AgentState::Idle);
@@ -182,12 +180,7 @@ fn recover_tells_what_a_crash_cut_off() {
         assert_eq!(turns, [("claude", left), ("codex", ended)], "{told}");
         assert_eq!(told["cutOff"][0]["id"], json!(message), "{told}");
         assert_eq!(told["cutOff"].as_array().unwrap().len(), 1, "{told}");
-        let lost = told["unansweredApprovals"].as_array().unwrap();
-        assert_eq!((lost.len(), &lost[0]["id"]), (1, &json!(asked)), "{told}");
-        let unproven = told["unprovenAnswers"].as_array().unwrap();
-        assert_eq!(unproven.len(), 1, "{told}");
-        let (id, answer) = (&unproven[0]["id"], &unproven[0]["answer"]);
-        assert_eq!((id, answer), (&json!(answered), &json!("accept")), "{told}");
+        assert_eq!(told["unansweredApprovals"][0]["id"], json!(asked), "{told}");
         assert_eq!(told["pendingApprovals"], json!([]), "{told}");
     };
     let prompt = project.run(["recover", "--prompt", "claude"]);
@@ -219,8 +212,6 @@ fn recover_tells_what_a_crash_cut_off() {
     };
     assert_eq!(ends("turnId", "turn-2"), ["inProgress", "interrupted"]);
     assert_eq!(ends("approvalId", asked.as_str()), ["asked", "lost"]);
-    let steps = ends("approvalId", answered.as_str());
-    assert_eq!(steps, ["asked", "given", "lost"]);
     let printed = project.run(["recover"]).expect_success().stdout;
     for words in [
         "Interrupted turns  2",
@@ -231,8 +222,6 @@ fn recover_tells_what_a_crash_cut_off() {
          `queue remove ID --apply` gives it up",
         "Asked, and waits for you  0",
         "Asked, and cut off before an answer  1",
-        "Answered by you, and whether that arrived is not known  1",
-        "Codex asked to run a command: rm -r target; your answer was accept",
         "Codex asked to run a command: rm -r build",
         // What ran when the daemon was lost, nobody has told: that is not the same as nothing.
         "Commands without an end  0 known",

@@ -254,16 +254,6 @@ impl RecordEnd {
         id
     }
 
-    /// The operator's answer to that, which nobody has shown to have arrived.
-    pub fn answers(&mut self, asked: &EntryId, choice: &str) {
-        let given = ApprovalStep::Given {
-            choice: choice.to_owned(),
-            note: None,
-        };
-        let kind = given.of(asked.clone(), Agent::Codex);
-        self.push(Party::Human, Some(Agent::Codex), choice, kind);
-    }
-
     /// This agent is in another state from now on.
     pub fn is(&mut self, agent: Agent, state: AgentState) {
         let kind = EntryKind::AgentChanged(AgentChanged {

@@ -317,3 +317,44 @@ fn is_in_turn(world: &Snapshot, entry: &Entry) -> bool {
     let claude = world.agents.get(&Agent::Claude);
     claude.is_some_and(|claude| claude.status(&entry.pair()).state.is_in_turn())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::entry::{ApprovalKind, ApprovalRequest};
+    use crate::core::id::{EntryId, Seq};
+
+    #[test]
+    fn what_was_answered_and_showed_no_effect_stands_apart_from_what_nobody_answered() {
+        let asks = |seq, command: &str, given: Option<&str>| {
+            let (kind, item) = (ApprovalKind::Command, "item-1".to_owned());
+            let asked = ApprovalSnapshot {
+                id: EntryId::new(command),
+                seq: Seq(seq),
+                agent: Agent::Codex,
+                at_ms: 0,
+                request: ApprovalRequest::new(kind, item, command.to_owned()),
+                text: String::new(),
+                given: given.map(|choice| (choice.to_owned(), 1)),
+                runtime_session: None,
+            };
+            (asked.id.clone(), asked)
+        };
+        let mut world = Snapshot::default();
+        let asked = [
+            asks(1, "make build", None),
+            asks(2, "make clean", Some("accept")),
+        ];
+        world.open_approvals.extend(asked);
+        let mut recovered = RecoveredTurns::default();
+        recovered.daemon_ended(&world);
+        let told = recovered.to_json(&Snapshot::default());
+        let ids = |name: &str| -> Vec<&Value> {
+            let told = told[name].as_array().unwrap();
+            told.iter().map(|asked| &asked["id"]).collect()
+        };
+        assert_eq!(ids("unansweredApprovals"), ["make build"]);
+        assert_eq!(ids("unprovenAnswers"), ["make clean"]);
+        assert_eq!(told["unprovenAnswers"][0]["answer"], "accept");
+    }
+}
