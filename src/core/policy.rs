@@ -20,6 +20,7 @@ mod hint;
 mod named_files;
 mod need;
 mod needs;
+mod other_program;
 mod outside;
 mod permission;
 mod policy_change;

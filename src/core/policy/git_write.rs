@@ -1,15 +1,14 @@
 //! [`git_use`]: does a shell command write to git?
 
 use super::gh_subcommands::gh_subcommand;
+use super::other_program::{may_take_for_text, why_it_may_write};
 use super::programs::{
-    ProgramRole, goes_on, is_assignment, is_given_git_folder, is_inside_git_folder, mentions_git,
-    only_shows, program, program_name, program_role, takes_for_text,
+    ProgramRole, does_more, goes_on, is_assignment, is_given_git_folder, is_inside_git_folder,
+    mentions_git, program, program_name, program_role,
 };
 use super::shell::{ShellWord, SimpleCommand};
 use super::shell_lexer;
-use super::subcommands::{
-    SubcommandUse, TAKES_VALUE, git_only_prints, git_subcommand, is_uncertain,
-};
+use super::subcommands::{SubcommandUse, TAKES_VALUE, git_only_prints, git_subcommand};
 use super::why_unclear::WhyUnclear;
 use super::wrappers::{command_at, find_acts_in_git_folder, program_of_xargs, runs_next};
 
@@ -83,8 +82,10 @@ fn only_looks(command: &SimpleCommand) -> bool {
     use ProgramRole::{Git, GitHub, OnlyLooks, RunsNothing};
     let mut redirects = command.redirects.iter();
     redirects.all(|it| it.is_input || !it.word.is_dynamic)
-        && program(&command.words).is_none_or(|(name, role, _)| {
-            matches!(role, Git | GitHub | OnlyLooks | RunsNothing) && name != "cd"
+        && program(&command.words).is_none_or(|(name, role, arguments)| {
+            matches!(role, Git | GitHub | OnlyLooks | RunsNothing)
+                && name != "cd"
+                && !(role == OnlyLooks && arguments.iter().any(|it| does_more(&name, it)))
         })
 }
 
@@ -125,9 +126,7 @@ fn of_words(words: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
     let mut found = GitUse::NoWrite;
     let mut rest = words;
     while let Some((head, arguments)) = rest.split_first() {
-        // Git writes what it does into the file that `GIT_TRACE` and its like name.
-        let is_traced = head.text.starts_with("GIT_TRACE") && is_inside_git_folder(head);
-        if is_assignment(head) && (mentions_git(&head.text) || is_traced) {
+        if gives_git(head) {
             found = found.max(unclear("a variable names git"));
         }
         if let Some(behind) = goes_on(head, arguments) {
@@ -180,6 +179,9 @@ fn of_program(
         ProgramRole::OnlyLooks if name == "export" && arguments.iter().any(gives_git) => {
             unclear("a variable names git")
         }
+        ProgramRole::OnlyLooks if arguments.iter().any(|it| does_more(name, it)) => {
+            of_other(name, arguments)
+        }
         ProgramRole::BeforeCommand | ProgramRole::OnlyLooks | ProgramRole::RunsNothing => {
             GitUse::NoWrite
         }
@@ -187,9 +189,15 @@ fn of_program(
     }
 }
 
+fn of_other(name: &str, arguments: &[ShellWord]) -> GitUse {
+    why_it_may_write(name, arguments).map_or(GitUse::NoWrite, |why| unclear(&why))
+}
+
 /// The word gives a variable a value that tells of git.
 fn gives_git(word: &ShellWord) -> bool {
-    is_assignment(word) && mentions_git(&word.text)
+    // Git writes what it does into the file that `GIT_TRACE` and its like name.
+    let is_traced = word.text.starts_with("GIT_TRACE") && is_inside_git_folder(word);
+    is_assignment(word) && (mentions_git(&word.text) || is_traced)
 }
 
 /// The word names a file, and neither a substitution nor the input.
@@ -239,6 +247,10 @@ fn of_git(arguments: &[ShellWord], depth: usize) -> GitUse {
             };
             return found.max(of_subcommand).max(of_files);
         }
+        let setting = word.text.strip_prefix("--config-env=");
+        if setting.is_some_and(may_run_variable) {
+            found = found.max(unclear("an option of git's can run a program"));
+        }
         if !TAKES_VALUE.contains(&word.text.as_str()) {
             continue;
         }
@@ -250,11 +262,14 @@ fn of_git(arguments: &[ShellWord], depth: usize) -> GitUse {
         if value.may_split {
             found = found.max(unclear("git's options are not in the text"));
         }
-        if matches!(word.text.as_str(), "-c" | "--config-env") {
+        if word.text == "--config-env" && (value.is_dynamic || may_run_variable(&value.text)) {
+            found = found.max(unclear("an option of git's can run a program"));
+        }
+        if word.text == "-c" {
             let (key, text) = value.text.split_once('=').unwrap_or((&value.text, ""));
             let key = key.to_ascii_lowercase();
             match key.strip_prefix("alias.") {
-                Some(alias) if !value.is_dynamic && word.text == "-c" => {
+                Some(alias) if !value.is_dynamic => {
                     aliases.push((alias.to_owned(), text.to_owned()));
                 }
                 None if !value.is_dynamic && !runs_its_value(&key, text) => {}
@@ -263,6 +278,13 @@ fn of_git(arguments: &[ShellWord], depth: usize) -> GitUse {
         }
     }
     found
+}
+
+/// A setting of git's whose value a variable has, as `KEY=VARIABLE`, can be a program.
+fn may_run_variable(setting: &str) -> bool {
+    let key = setting.split('=').next().unwrap_or_default();
+    let key = key.to_ascii_lowercase();
+    key.starts_with("alias.") || runs_its_value(&key, "$")
 }
 
 /// A key of git's configuration whose value is a program.
@@ -357,6 +379,27 @@ fn of_shell(arguments: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
     unclear("a shell reads its commands from its input")
 }
 
+/// Behind a program that we do not know may stand one that it runs, as `docker exec` does.
+fn of_guessed(words: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
+    let is_guessed = program(words)
+        .is_some_and(|(name, role, _)| role == ProgramRole::Other && !may_take_for_text(&name));
+    let known = position_of_known(words).filter(|_| is_guessed);
+    let found = known.map(|at| of_words(&words[at..], depth + 1, has_input));
+    match found.unwrap_or(GitUse::NoWrite) {
+        GitUse::Write(what) => unclear(&format!("it may run {what}")),
+        found => found,
+    }
+}
+
+/// The first word that names a program we know, of those that may write to git.
+fn position_of_known(words: &[ShellWord]) -> Option<usize> {
+    use ProgramRole::{Eval, Git, GitHub, GitTool, Shell, Wrapper};
+    words.iter().position(|it| {
+        let role = program_role(&program_name(&it.text));
+        !it.is_dynamic && matches!(role, Git | GitHub | GitTool | Shell | Eval | Wrapper)
+    })
+}
+
 /// A program that runs the rest of its words: from the first that names a program we know.
 fn of_wrapper(name: &str, arguments: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
     if depth > NESTED_MAX {
@@ -370,24 +413,25 @@ fn of_wrapper(name: &str, arguments: &[ShellWord], depth: usize, has_input: bool
         return GitUse::NoWrite;
     }
     if let Some(at) = command_at(name, arguments) {
-        return of_words(&arguments[at..], depth + 1, has_input);
+        let found = of_words(&arguments[at..], depth + 1, has_input);
+        return found.max(of_guessed(&arguments[at..], depth, has_input));
     }
-    let looks = |it: &ShellWord| program_role(&program_name(&it.text)) == ProgramRole::OnlyLooks;
-    if name == "xargs" && program_of_xargs(arguments).is_some_and(looks) {
+    // GNU's, as it is called where another one has the name.
+    let name = name
+        .strip_prefix('g')
+        .filter(|it| *it == "xargs")
+        .unwrap_or(name);
+    let looks = |(name, role, arguments): (String, ProgramRole, &[ShellWord])| {
+        role == ProgramRole::OnlyLooks && !arguments.iter().any(|it| does_more(&name, it))
+    };
+    if name == "xargs"
+        && program_of_xargs(arguments)
+            .and_then(program)
+            .is_some_and(looks)
+    {
         return GitUse::NoWrite;
     }
-    let known = arguments.iter().position(|it| {
-        !it.is_dynamic
-            && matches!(
-                program_role(&program_name(&it.text)),
-                ProgramRole::Git
-                    | ProgramRole::GitHub
-                    | ProgramRole::GitTool
-                    | ProgramRole::Shell
-                    | ProgramRole::Eval
-                    | ProgramRole::Wrapper
-            )
-    });
+    let known = position_of_known(arguments);
     let before = &arguments[..known.unwrap_or(arguments.len())];
     let inside = known.map_or(GitUse::NoWrite, |at| {
         let mut words = arguments[at..].to_vec();
@@ -432,44 +476,4 @@ fn of_wrapper(name: &str, arguments: &[ShellWord], depth: usize, has_input: bool
         false => GitUse::NoWrite,
     };
     inside.max(unknown).max(folder)
-}
-
-/// A program that we do not know, which may run git by a text in its arguments, or change its files.
-fn of_other(name: &str, arguments: &[ShellWord]) -> GitUse {
-    if only_shows(name, arguments) {
-        return GitUse::NoWrite;
-    }
-    // Without a subcommand, git tells how it is used.
-    let told = match arguments.split_last() {
-        Some((last, before)) if is_git_alone(last) => before,
-        _ => arguments,
-    };
-    let is_told = |it: &ShellWord| mentions_git(&it.text) && !takes_for_text(name, it);
-    if told.iter().any(is_told) {
-        return unclear(&format!("{name} is told of git"));
-    }
-    if is_given_git_folder(name, arguments) {
-        return unclear(&format!("{name} is told of the folder .git"));
-    }
-    if tags_version(name, arguments) {
-        return unclear(&format!("{name} version may commit and tag"));
-    }
-    GitUse::NoWrite
-}
-
-/// The word is git, or a path that ends in it, and no text that a shell could make more of.
-fn is_git_alone(word: &ShellWord) -> bool {
-    let is_of_path = |it: char| it.is_ascii_alphanumeric() || "._-~/".contains(it);
-    !is_uncertain(word) && word.text.chars().all(is_of_path) && program_name(&word.text) == "git"
-}
-
-/// `npm version patch`: it makes a commit and a tag in a repository.
-fn tags_version(name: &str, arguments: &[ShellWord]) -> bool {
-    let is_version = arguments.first().is_some_and(|it| it.text == "version");
-    let has = |option: &str| arguments.iter().any(|it| it.text == option);
-    let names_one = arguments.iter().skip(1).any(|it| !it.text.starts_with('-'));
-    matches!(name, "npm" | "pnpm" | "yarn")
-        && is_version
-        && names_one
-        && !has("--no-git-tag-version")
 }

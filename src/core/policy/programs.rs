@@ -3,8 +3,9 @@
 use super::shell::ShellWord;
 
 /// Programs that run what their arguments name.
-const WRAPPERS: [&str; 26] = [
+const WRAPPERS: [&str; 28] = [
     "builtin",
+    "busybox",
     "caffeinate",
     "chronic",
     "chroot",
@@ -14,6 +15,7 @@ const WRAPPERS: [&str; 26] = [
     "exec",
     "find",
     "flock",
+    "gxargs",
     "ionice",
     "nice",
     "nocorrect",
@@ -89,14 +91,6 @@ const ONLY_LOOK: [&str; 51] = [
     "whoami",
 ];
 
-/// Programs that change files or processes, and run nothing that is in their arguments.
-const RUN_NO_PROGRAM: [&str; 10] = [
-    "chmod", "chown", "kill", "killall", "mkdir", "pkill", "rm", "rmdir", "tee", "touch",
-];
-
-/// Programs to which `git` is the name of a package.
-const INSTALLERS: [&str; 7] = ["apk", "apt", "apt-get", "brew", "dnf", "pacman", "yum"];
-
 /// Words of the shell after which a command begins.
 const BEFORE_A_COMMAND: [&str; 14] = [
     "!", "coproc", "function", "{", "}", "do", "done", "elif", "else", "fi", "if", "then", "until",
@@ -153,22 +147,32 @@ pub(super) fn program_role(name: &str) -> ProgramRole {
 }
 
 /// The text has `git` as a word of its own, as a command or a list of arguments in any language
-/// writes it; `.git`, `.gitignore` and `github.com` are none.
+/// writes it; `.git`, `.gitignore` and `github.com` are none. Of `gh`, what goes on behind it.
 pub(super) fn mentions_git(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    lower.match_indices("git").any(|(at, found)| {
-        let before = lower[..at].chars().next_back();
-        let after = lower[at + found.len()..].chars().next();
+    let ends_git = |behind: &str| {
+        let after = behind.chars().next();
+        after.is_none_or(|it| it.is_whitespace() || "'\"`;&|)}],-$".contains(it))
+    };
+    let ends_gh = |behind: &str| {
+        let is_listed = behind.starts_with("',") || behind.starts_with("\",");
+        is_listed || behind.starts_with(char::is_whitespace)
+    };
+    has_word(&lower, "git", ends_git) || has_word(&lower, "gh", ends_gh)
+}
+
+fn has_word(text: &str, word: &str, ends: impl Fn(&str) -> bool) -> bool {
+    text.match_indices(word).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
         let divides = |it: char| it.is_whitespace() || "'\"`/\\=;&|({[,:!".contains(it);
         // `-cgit`: a short option with its value.
-        let option = lower[..at].trim_end_matches(|it: char| it.is_ascii_alphanumeric());
+        let option = text[..at].trim_end_matches(|it: char| it.is_ascii_alphanumeric());
         let is_value = option.len() < at
             && option
                 .strip_suffix('-')
                 .is_some_and(|it| it.chars().next_back().is_none_or(divides));
         let begins = is_value || before.is_none_or(divides);
-        let ends = after.is_none_or(|it| it.is_whitespace() || "'\"`;&|)}],-$".contains(it));
-        begins && ends
+        begins && ends(&text[at + found.len()..])
     })
 }
 
@@ -228,6 +232,18 @@ pub(super) fn program(words: &[ShellWord]) -> Option<(String, ProgramRole, &[She
     None
 }
 
+/// With this word a program that only looks runs another one, or writes a file.
+pub(super) fn does_more(name: &str, word: &ShellWord) -> bool {
+    let text = word.text.as_str();
+    let is_short = text.starts_with('-') && !text.starts_with("--");
+    match name {
+        "echo" | "printf" => false,
+        "man" => text.starts_with('-'),
+        "tree" if is_short => text.contains('o'),
+        _ => text.starts_with("--output") || text.starts_with("--pre"),
+    }
+}
+
 /// The path leads into a repository's own folder.
 pub(super) fn is_inside_git_folder(word: &ShellWord) -> bool {
     let mut parts = word.text.split(['/', '\\', '=']);
@@ -254,69 +270,4 @@ pub(super) fn is_given_git_folder(name: &str, arguments: &[ShellWord]) -> bool {
         }
     }
     false
-}
-
-/// Whether a program takes a word that tells of git for a name or a text, and runs nothing of it.
-pub(super) fn takes_for_text(name: &str, word: &ShellWord) -> bool {
-    match name {
-        "sed" => replaces(&word.text),
-        _ if INSTALLERS.contains(&name) => word.text == "git",
-        _ => RUN_NO_PROGRAM.contains(&name),
-    }
-}
-
-/// A script of `sed` that is one `s` with flags that run and write nothing.
-fn replaces(script: &str) -> bool {
-    let mut letters = script.strip_prefix('s').unwrap_or_default().chars();
-    let Some(divider) = letters.next().filter(|it| "/|#,@!".contains(*it)) else {
-        return false;
-    };
-    let mut parts = letters.as_str().split(divider);
-    let (Some(_), Some(_), Some(flags), None) =
-        (parts.next(), parts.next(), parts.next(), parts.next())
-    else {
-        return false;
-    };
-    // Behind a backslash a divider is none.
-    let is_plain = !script.contains(['\\', '\n']);
-    is_plain
-        && flags
-            .chars()
-            .all(|it| it.is_ascii_digit() || "gIip".contains(it))
-}
-
-/// Whether a program that can do more only shows the files that it is given.
-pub(super) fn only_shows(name: &str, arguments: &[ShellWord]) -> bool {
-    if arguments.iter().any(|it| it.may_split) {
-        return false;
-    }
-    let words = arguments.iter().map(|it| it.text.as_str());
-    let (options, others): (Vec<&str>, Vec<&str>) =
-        words.partition(|it| it.starts_with(['-', '+']));
-    match name {
-        "less" | "more" => options
-            .iter()
-            .all(|it| it.strip_prefix('-').is_some_and(is_of_pager)),
-        "sed" => {
-            let all = ["-n", "-E", "-r", "-nE", "-nr", "-En", "-rn"];
-            options.iter().all(|it| all.contains(it))
-                && options.iter().any(|it| it.contains('n'))
-                && others.first().is_some_and(|it| prints_lines(it))
-        }
-        _ => false,
-    }
-}
-
-/// Letters of `less` that change how it shows, and write nothing.
-fn is_of_pager(letters: &str) -> bool {
-    letters.chars().all(|it| "EFJMNRSXeimnrs".contains(it))
-}
-
-/// A script of `sed` that prints lines by their number, or by one pattern.
-fn prints_lines(script: &str) -> bool {
-    let numbers = |it: char| it.is_ascii_digit() || ",$p;q ".contains(it);
-    let pattern = script
-        .strip_prefix('/')
-        .and_then(|it| it.strip_suffix("/p"));
-    script.chars().all(numbers) || pattern.is_some_and(|it| !it.contains(['/', '\\', '\n']))
 }

@@ -5,7 +5,7 @@ use super::git_write::{COMMAND_BYTES_MAX, GitUse, git_use};
 use super::given_commands::{SHELLS_MAX, given_commands};
 use super::hint::Hint;
 use super::need::{Need, named};
-use super::programs::{ProgramRole, program};
+use super::programs::{ProgramRole, does_more, program};
 use super::secret_paths::{BETWEEN_WORDS, is_secret_path, may_be_secret_path};
 use super::shell::{ShellWord, SimpleCommand};
 use super::shell_lexer;
@@ -89,12 +89,9 @@ fn only_looks(command: &SimpleCommand) -> bool {
     let Some((name, role, arguments)) = program(&command.words) else {
         return true;
     };
-    let has_output = arguments.iter().any(|it| {
-        it.is_dynamic
-            || it.text.starts_with("-o") && name == "tree"
-            || it.text.starts_with("--output")
-            || it.text.starts_with("--pre")
-    });
+    let has_output = arguments
+        .iter()
+        .any(|it| it.is_dynamic || does_more(&name, it));
     match role {
         ProgramRole::OnlyLooks | ProgramRole::RunsNothing => name != "man" && !has_output,
         ProgramRole::Git => match name.strip_prefix("git-") {

@@ -1,8 +1,10 @@
 mod commands;
+mod other_programs;
 
 use proptest::prelude::*;
 
 use super::*;
+use other_programs::OTHER_PROGRAMS;
 
 /// A line of the corpus: `w` writes, `r` does not, `?` cannot be judged.
 const CORPUS: &[(char, &str)] = &[
@@ -390,6 +392,10 @@ const CORPUS: &[(char, &str)] = &[
     ('w', "echo \"${X:-'$(git push)'}\""),
 ];
 
+fn corpus() -> impl Iterator<Item = &'static (char, &'static str)> {
+    CORPUS.iter().chain(OTHER_PROGRAMS)
+}
+
 fn sign(command: &str) -> char {
     match git_use(command) {
         GitUse::NoWrite => 'r',
@@ -405,8 +411,7 @@ fn quoted(text: &str) -> String {
 #[test]
 fn every_line_of_the_corpus_is_judged_as_it_says() {
     assert!(CORPUS.len() >= 60);
-    let wrong: Vec<String> = CORPUS
-        .iter()
+    let wrong: Vec<String> = corpus()
         .filter(|(expected, command)| sign(command) != *expected)
         .map(|(expected, command)| format!("{expected} {command:?}: {:?}", git_use(command)))
         .collect();
@@ -415,7 +420,7 @@ fn every_line_of_the_corpus_is_judged_as_it_says() {
 
 #[test]
 fn another_shell_around_a_line_and_another_line_behind_it_change_nothing() {
-    for (expected, command) in CORPUS {
+    for (expected, command) in corpus() {
         let shell = format!("env A=b bash -lc {}", quoted(command));
         assert_eq!(sign(&shell), *expected, "{shell}");
         let behind = format!("ls\n{command}");

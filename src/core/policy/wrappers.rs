@@ -36,21 +36,24 @@ pub(super) fn command_at(name: &str, arguments: &[ShellWord]) -> Option<usize> {
         .take_while(|it| is_assignment(it));
     let head = arguments.get(..=at + variables.count())?;
     let is_plain = |it: &ShellWord| !it.text.starts_with('-') && !is_uncertain(it);
-    head.iter().all(is_plain).then_some(at)
+    // `env` takes any name for a variable's, though no shell does.
+    let names_program = head.last().is_some_and(|it| !it.text.contains('='));
+    (names_program && head.iter().all(is_plain)).then_some(at)
 }
 
-/// What `xargs` runs, where the options before it leave no doubt.
-pub(super) fn program_of_xargs(arguments: &[ShellWord]) -> Option<&ShellWord> {
+/// What `xargs` runs with the words behind it, where the options before it leave no doubt.
+pub(super) fn program_of_xargs(arguments: &[ShellWord]) -> Option<&[ShellWord]> {
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
     let mut rest = arguments.iter();
     loop {
+        let words = rest.as_slice();
         let word = rest.next().filter(|it| !is_uncertain(it))?;
         let (option, value) = word.text.split_at_checked(2).unwrap_or((&word.text, ""));
         match option {
             "-0" | "-r" | "-t" if value.is_empty() => {}
             "-n" | "-L" | "-P" | "-I" => {
                 let value = match value {
-                    "" => &rest.next()?.text,
+                    "" => &rest.next().filter(|it| !is_uncertain(it))?.text,
                     value => value,
                 };
                 let is_known = is_number(value) && option != "-I" || matches!(value, "{}" | "%");
@@ -59,7 +62,7 @@ pub(super) fn program_of_xargs(arguments: &[ShellWord]) -> Option<&ShellWord> {
                 }
             }
             _ if word.text.starts_with('-') => return None,
-            _ => return Some(word),
+            _ => return Some(words),
         }
     }
 }
