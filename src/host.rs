@@ -59,8 +59,8 @@ pub struct ProjectContext {
     pub own_program: PathBuf,
 }
 
-/// How a bridge tells where it runs, as a whole path, and whether no text can. The project's own folder
-/// needs none.
+/// How a bridge tells where it runs, as a whole path, and whether no text can. The project's own
+/// folder needs none.
 fn told_folder(here: Option<&Path>, root: &Path) -> (Option<String>, bool) {
     let told = here.and_then(Path::to_str).map(str::to_owned);
     let is_unnamed = told.is_none() && here != Some(root);

@@ -21,8 +21,8 @@ pub(in crate::daemon) struct ClaudeFolders {
 }
 
 impl ClaudeFolders {
-    /// A bridge came, whose Claude was started there. Any program of an agent's can say so: only what
-    /// can be a folder is looked at, and not more of them than there is time for.
+    /// A bridge came, whose Claude was started there. Any program of an agent's can say so: only
+    /// what can be a folder is looked at, and not more of them than there is time for.
     pub(in crate::daemon) fn came(&self, conn: ConnId, folder: &str) {
         let path = Path::new(folder);
         let has_parents = || path.components().any(|it| it == Component::ParentDir);

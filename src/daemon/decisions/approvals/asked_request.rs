@@ -233,15 +233,15 @@ enum HookState {
     Answered,
     /// Answered, and told to stop the turn.
     Stopped,
-    /// It was gone when it was answered, of which nobody has told yet. With the answer its request is
-    /// over.
+    /// It was gone when it was answered, of which nobody has told yet. With the answer its request
+    /// is over.
     Missed {
         /// The answer said no.
         denied: bool,
     },
-    /// It is gone, and its request is over with an answer that was to stop, or that said no and that
-    /// it did not take. It is kept: where Claude had been answered in its own dialog its tool runs on,
-    /// and says so.
+    /// It is gone, and its request is over with an answer that was to stop, or that said no and
+    /// that it did not take. It is kept: where Claude had been answered in its own dialog its tool
+    /// runs on, and says so.
     LeftDenied,
 }
 
