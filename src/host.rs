@@ -59,22 +59,30 @@ pub struct ProjectContext {
     pub own_program: PathBuf,
 }
 
-/// Where this process runs, as a whole path.
-fn current_folder() -> Option<String> {
-    env::current_dir().ok()?.into_os_string().into_string().ok()
+/// How a bridge tells where it runs, as a whole path, and whether no text can. The project's own
+/// folder needs none.
+fn told_folder(here: Option<&Path>, root: &Path) -> (Option<String>, bool) {
+    let told = here.and_then(Path::to_str).map(str::to_owned);
+    let is_unnamed = told.is_none() && here != Some(root);
+    (told, is_unnamed)
 }
 
 impl ProjectContext {
     /// Who we are, on a connection.
     pub fn hello(&self, role: Role, agent_pid: Option<u32>) -> Hello {
+        // A bridge runs where its Claude was started (`facts/claude-code.md` §2).
+        let (folder, folder_unnamed) = match role {
+            Role::Claude => told_folder(env::current_dir().ok().as_deref(), &self.dirs.root),
+            _ => (None, false),
+        };
         Hello {
             agent_pid,
             runtime_session_id: self.runtime_session.clone(),
             mode: self.mode,
             in_print_mode: self.in_print_mode,
             keeps_hooks: role == Role::Claude && agent_pid.is_some_and(keeps_hooks),
-            // A bridge runs where its Claude was started (`facts/claude-code.md` §2).
-            folder: (role == Role::Claude).then(current_folder).flatten(),
+            folder,
+            folder_unnamed,
             ..Hello::of(role, std::process::id())
         }
     }
@@ -206,5 +214,24 @@ async fn mcp_service(daemon: DaemonHandle, hello: Hello) -> Router {
         Ok(client) => Router::new().nest_service("/mcp", bridge::http::service(client)),
         // Only a daemon that ends at once refuses; there is nothing to serve then.
         Err(_) => Router::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_bridge_says_so_where_no_text_names_the_folder_of_its_claude() {
+        let folder = |bytes: &'static [u8]| Path::new(OsStr::from_bytes(bytes));
+        let (root, other) = (folder(b"/p"), folder(b"/p\xff"));
+        let named = (Some("/p/web".to_owned()), false);
+        assert_eq!(told_folder(Some(folder(b"/p/web")), root), named);
+        assert_eq!(told_folder(Some(folder(b"/p/\xff")), root), (None, true));
+        assert_eq!(told_folder(None, root), (None, true));
+        assert_eq!(told_folder(Some(other), other), (None, false));
     }
 }

@@ -264,6 +264,16 @@ fn a_file_that_switches_claudes_hooks_off_is_named_where_rules_are_shown() {
     assert!(is_named(&why().unwrap()));
     std::fs::remove_file(&file).unwrap();
     assert!(!is_named(&why().unwrap()));
+    // Below the project it is found by who stands there, as a Claude would that is started there.
+    project.write("web/.claude/settings.json", r#"{"disableAllHooks": true}"#);
+    let names = |folder: &std::path::Path, command: &str| {
+        let launch = project.ctxrelay([command, "--json"]).cwd(folder);
+        run(&launch).stdout.contains("web/.claude/settings.json")
+    };
+    for command in ["doctor", "status"] {
+        assert!(!names(project.root(), command), "{command}");
+        assert!(names(&project.root().join("web"), command), "{command}");
+    }
 }
 
 #[test]

@@ -11,6 +11,9 @@ use crate::theme::ThemeRole;
 /// Rows that a notice never takes: the header and the hints.
 const ROWS_KEPT: u16 = 2;
 
+/// Of more rows than these it may stand before what a card asks.
+const ROWS_BESIDE: u16 = 3;
+
 /// Draws the notice, or what became of the last message, if there is one of them.
 pub(crate) fn draw_notice(deck: &Deck, area: Rect, buf: &mut Buffer) {
     if deck.notice.is_none()
@@ -34,6 +37,12 @@ pub(crate) fn notice_rows(deck: &Deck, screen: Rect) -> u16 {
     let lines = notice_lines(deck, screen.width, most.into()).len();
     // What became of a message has one line.
     u16::try_from(lines.max(1)).unwrap_or(1)
+}
+
+/// Whether a notice hides what is in front, which a key would act on.
+pub(crate) fn hides_front(deck: &Deck) -> bool {
+    let screen = Rect::new(0, 0, deck.size.0, deck.size.1);
+    deck.is_covered() && deck.notice.is_some() && notice_rows(deck, screen) > ROWS_BESIDE
 }
 
 fn notice_lines(deck: &Deck, columns: u16, most: usize) -> Vec<String> {

@@ -6,6 +6,7 @@
 //! effect at the next tool call. `--settings` overrides every settings file of the project and of
 //! the person (Claude Code 2.1.330, observed), but not those managed for the machine.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::iter;
@@ -56,27 +57,24 @@ impl From<HooksOff> for ClaudeHooks {
     }
 }
 
-/// Whether a Claude that starts in one of a project's folders runs no hooks, unless its flags say
-/// otherwise. Blocks for the disk.
-pub fn hooks_off(project: &Path, folder: &Path) -> Option<HooksOff> {
-    hooks_off_below(Path::new(MANAGED), project, folder, own_folder().as_deref())
+/// Whether a Claude that starts in a project's folder, or in one of these below it, runs no hooks,
+/// unless its flags say otherwise. What is not below it does not count. Blocks for the disk.
+pub fn hooks_off<'f>(
+    project: &Path,
+    folders: impl IntoIterator<Item = &'f Path>,
+) -> Option<HooksOff> {
+    let own = own_folder();
+    hooks_off_below(Path::new(MANAGED), project, folders, own.as_deref())
 }
 
 /// Which folders above its own Claude reads is not known, so that a switch in any of them counts: a
 /// rule is rather said to be ADVISORY than to be enforced where it is not.
-fn hooks_off_below(
+fn hooks_off_below<'f>(
     managed: &Path,
     project: &Path,
-    folder: &Path,
+    folders: impl IntoIterator<Item = &'f Path>,
     own: Option<&Path>,
 ) -> Option<HooksOff> {
-    let above = folder.ancestors();
-    let below = above.take_while(|it| it.starts_with(project) && *it != project);
-    let mut folders = iter::once(project).chain(below);
-    folders.find_map(|folder| hooks_off_in(managed, folder, own))
-}
-
-fn hooks_off_in(managed: &Path, project: &Path, own: Option<&Path>) -> Option<HooksOff> {
     let of_all = read(managed).unwrap_or_default();
     if [SWITCH, MANAGED_ONLY]
         .iter()
@@ -87,21 +85,32 @@ fn hooks_off_in(managed: &Path, project: &Path, own: Option<&Path>) -> Option<Ho
             is_managed: true,
         });
     }
-    let folder = project.join(".claude");
-    let files = [
-        folder.join("settings.local.json"),
-        folder.join("settings.json"),
-    ];
-    let own = own.map(|folder| folder.join("settings.json"));
+    let own = own.and_then(|own| said_in(own.join("settings.json")));
+    let is_below = |folder: &&Path| folder.starts_with(project) && *folder != project;
+    let below = |folder: &'f Path| folder.ancestors().take_while(is_below);
+    let below: BTreeSet<&Path> = folders.into_iter().flat_map(below).collect();
+    let mut folders = iter::once(project).chain(below);
+    folders.find_map(|folder| hooks_off_in(folder, own.as_ref()))
+}
+
+/// In one folder. `own`: what the person's own settings say.
+fn hooks_off_in(folder: &Path, own: Option<&(PathBuf, bool)>) -> Option<HooksOff> {
+    let folder = folder.join(".claude");
     // The first that says anything is believed.
-    let (file, is_off) = files.into_iter().chain(own).find_map(|file| {
-        let is_off = says(&read(&file)?, SWITCH)?;
-        Some((file, is_off))
-    })?;
+    let said = ["settings.local.json", "settings.json"]
+        .iter()
+        .find_map(|name| said_in(folder.join(name)));
+    let (file, is_off) = said.or_else(|| own.cloned())?;
     is_off.then_some(HooksOff {
         file,
         is_managed: false,
     })
+}
+
+/// What a file of settings says of the switch.
+fn said_in(file: PathBuf) -> Option<(PathBuf, bool)> {
+    let is_off = says(&read(&file)?, SWITCH)?;
+    Some((file, is_off))
 }
 
 fn says(settings: &Map<String, Value>, key: &str) -> Option<bool> {
@@ -245,7 +254,7 @@ mod tests {
         fs::create_dir(&own).unwrap();
         let managed = place.path().join("managed.json");
         let found = || {
-            let off = hooks_off_in(&managed, &project, Some(&own))?;
+            let off = hooks_off_below(&managed, &project, iter::empty(), Some(&own))?;
             Some((off.file, off.is_managed))
         };
         assert_eq!(found(), None);
@@ -275,8 +284,10 @@ mod tests {
         let (project, web) = (place.path().join("p"), place.path().join("p/web"));
         fs::create_dir_all(web.join(".claude")).unwrap();
         let managed = place.path().join("managed.json");
-        let found =
-            |folder: &Path| hooks_off_below(&managed, &project, folder, None).map(|off| off.file);
+        let found = |folder: &Path| {
+            let off = hooks_off_below(&managed, &project, [folder], None)?;
+            Some(off.file)
+        };
         let file = web.join(".claude/settings.local.json");
         fs::write(&file, r#"{"disableAllHooks": true}"#).unwrap();
         assert_eq!(found(&project), None, "a Claude there does not read it");

@@ -2,6 +2,7 @@
 //!
 //! Only reads; never writes, locks or repairs.
 
+use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -264,14 +265,16 @@ pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
     )
 }
 
-/// The rules that are trusted; no agent is known to keep to one while no daemon runs.
+/// The rules that are trusted; no agent is known to keep to one while no daemon runs. What switches
+/// Claude's hooks off is that of one that would be started here.
 pub fn policy_on_disk(project: &ProjectContext) -> PolicyStatus {
     let rules = trusted_rules(project);
+    let here = env::current_dir().ok();
     PolicyStatus {
         coordinator: rules.coordinator,
         read_only: false,
         tools_read_only: rules.read_only,
-        rules: rules.in_force(&match hooks_off(&project.dirs.root, &project.dirs.root) {
+        rules: rules.in_force(&match hooks_off(&project.dirs.root, here.as_deref()) {
             Some(off) => off.into(),
             None => ClaudeHooks::NotSeen,
         }),

@@ -148,6 +148,9 @@ pub struct Hello {
     /// Where its Claude was started: Claude reads the settings of that folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// It was started in a folder that no text names: what the settings there say is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub folder_unnamed: bool,
 }
 
 impl Hello {
@@ -164,6 +167,7 @@ impl Hello {
             in_print_mode: false,
             keeps_hooks: false,
             folder: None,
+            folder_unnamed: false,
         }
     }
 }

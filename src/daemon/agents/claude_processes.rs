@@ -229,7 +229,8 @@ impl ClaudeProcesses {
             if let Some(off) = off.filter(|off| off.is_managed || !hello.keeps_hooks) {
                 return off.clone().into();
             }
-            if !hello.agent_pid.is_some_and(|claude| self.is_judged(claude)) {
+            let may_be_off = hello.folder_unnamed && !hello.keeps_hooks;
+            if may_be_off || !hello.agent_pid.is_some_and(|claude| self.is_judged(claude)) {
                 return ClaudeHooks::NotSeen;
             }
         }
@@ -321,6 +322,24 @@ mod tests {
         assert_eq!(both(&known), ClaudeHooks::Judge);
         known.hooks_switched(Some(off(true)), &BTreeSet::from([7]));
         assert_eq!(known.hooks_of([&ours].into_iter()), off(true).into());
+    }
+
+    #[test]
+    fn a_claude_in_a_folder_that_no_text_names_is_not_known_to_run_hooks_unless_it_keeps_them() {
+        let mut known = ClaudeProcesses::default();
+        known.hook_ran(7, true);
+        let hooks = |folder_unnamed, keeps_hooks| {
+            let there = Hello {
+                agent_pid: Some(7),
+                folder_unnamed,
+                keeps_hooks,
+                ..bridge(7)
+            };
+            known.hooks_of([&there].into_iter())
+        };
+        assert_eq!(hooks(true, false), ClaudeHooks::NotSeen);
+        assert_eq!(hooks(true, true), ClaudeHooks::Judge);
+        assert_eq!(hooks(false, false), ClaudeHooks::Judge);
     }
 
     #[test]

@@ -36,8 +36,7 @@ struct CheckedAnswer {
 struct GivenAnswer {
     number: AnswerNumber,
     given: ApprovalAnswer,
-    /// It ends the turn.
-    stops: bool,
+    effect: ChoiceEffect,
     /// What is told once it has arrived.
     reason: Option<Box<Entry>>,
     recorded: Recorded,
@@ -63,7 +62,7 @@ impl Decisions {
         let entry = base.answer_entry(&checked);
         let reason = base.reason_entry(&checked);
         let agent = checked.asked.agent;
-        let stops = checked.choice.effect == ChoiceEffect::Stop;
+        let effect = checked.choice.effect;
         let given = ApprovalAnswer {
             choice: checked.choice.id,
             note: checked.note,
@@ -80,7 +79,7 @@ impl Decisions {
                     let given = GivenAnswer {
                         number,
                         given,
-                        stops,
+                        effect,
                         reason,
                         recorded,
                     };
@@ -155,13 +154,13 @@ impl Decisions {
         let GivenAnswer {
             number,
             given,
-            stops,
+            effect,
             reason,
             recorded,
         } = given;
         match agent {
             Agent::Claude => {
-                let hook = self.approvals.take_hook(id, stops);
+                let hook = self.approvals.take_hook(id, effect == ChoiceEffect::Stop);
                 let was_here = hook.is_some();
                 let is_sent = hook.is_some_and(|hook| {
                     let given = Reply::Approval(Some(given));
@@ -173,8 +172,8 @@ impl Decisions {
                 }
                 // It went away meanwhile, and no hook may come for long that would end the request.
                 if was_here {
-                    self.approvals.answer_missed(id);
-                    self.end_approval(base, id.clone(), agent, HowOver::Answered);
+                    self.approvals.answer_missed(id, effect.denies());
+                    self.end_approval(base, id.clone(), agent, HowOver::Missed);
                 }
                 answer(reply, Err(nobody_waits(agent)));
             }

@@ -102,7 +102,7 @@ pub(in crate::daemon) struct GoneOn {
     pub id: EntryId,
     /// The hook that shows it is of the use of the tool that it asked about.
     pub is_its_use: bool,
-    /// It is over on the record: Claude was told to stop.
+    /// It is over on the record: Claude was told to stop, or no hook took the refusal.
     pub is_told_over: bool,
 }
 
@@ -287,11 +287,11 @@ impl Approvals {
         hook.take_reply(stops)
     }
 
-    /// The answer came when the hook was gone.
-    pub(in crate::daemon) fn answer_missed(&mut self, id: &EntryId) {
+    /// The answer came when the hook was gone. `denies`: it said no.
+    pub(in crate::daemon) fn answer_missed(&mut self, id: &EntryId, denies: bool) {
         let request = self.requests.get_mut(id);
         if let Some(hook) = request.and_then(AskedRequest::hook_mut) {
-            hook.missed_answer();
+            hook.missed_answer(denies);
         }
     }
 
@@ -304,7 +304,7 @@ impl Approvals {
             let hook = request.hook_mut().filter(|hook| hook.conn() == conn)?;
             let is_stopped = hook.leaves()?;
             let pair = hook.pair().clone();
-            if !is_stopped {
+            if !hook.is_told_over() {
                 request.waits_no_more();
             }
             Some(LeftHook {
@@ -343,7 +343,7 @@ impl Approvals {
             if !is_over && !is_its_use && hook.waits() {
                 continue;
             }
-            let is_told_over = hook.has_left_stopped();
+            let is_told_over = hook.is_told_over();
             request.waits_no_more();
             if !is_told_over || is_its_use {
                 gone_on.push(GoneOn {

@@ -151,9 +151,9 @@ impl Decisions {
         }
     }
 
-    /// What was told over by a stop of the operator's has run: that came too late.
-    pub(in crate::daemon) fn stop_came_too_late(base: &mut Base, id: EntryId) {
-        let content = "Claude was answered in its own terminal, and it was done: the operator's stop \
+    /// What is told over already by a refusal of the operator's has run: that came too late.
+    pub(in crate::daemon) fn refusal_came_too_late(base: &mut Base, id: EntryId) {
+        let content = "Claude was answered in its own terminal, and it was done: the operator's answer \
                        came too late";
         let end = ApprovalEnd::Answered;
         record_end(base, id, Agent::Claude, end, content.to_owned());

@@ -12,6 +12,8 @@ pub(in crate::daemon) enum HowOver {
     /// As [`Self::Answered`], and what was asked about is done: no refusal of the operator's was in
     /// time.
     Done,
+    /// Nobody took the operator's answer: the hook that asked was gone.
+    Missed,
     /// What asked is gone.
     Gone,
     /// Its agent asks about something else in its place. Claude's hook does where the plan has changed
@@ -26,7 +28,7 @@ pub(in crate::daemon) enum HowOver {
 impl HowOver {
     pub(in crate::daemon) fn end(self) -> ApprovalEnd {
         match self {
-            Self::Answered | Self::Done => ApprovalEnd::Answered,
+            Self::Answered | Self::Done | Self::Missed => ApprovalEnd::Answered,
             Self::Gone | Self::Replaced | Self::TimedOut | Self::DaemonEnded => ApprovalEnd::Lost,
         }
     }
@@ -42,7 +44,7 @@ impl HowOver {
         let label = asked.and_then(ApprovalSnapshot::given_label);
         let effect = asked.and_then(ApprovalSnapshot::given_effect);
         match (self, label) {
-            (Self::Answered | Self::Done, None) => {
+            (Self::Answered | Self::Done | Self::Missed, None) => {
                 format!("{who} was answered in its own terminal")
             }
             (Self::Done, Some(label)) if matches!(effect, Some(Deny | DenyMore | Stop)) => format!(
@@ -54,6 +56,9 @@ impl HowOver {
             }
             (Self::Answered | Self::Done, Some(label)) => {
                 format!("{who} goes on; the operator's answer was {label}")
+            }
+            (Self::Missed, Some(label)) => {
+                format!("nobody took the operator's answer, which was {label}")
             }
             (Self::Replaced, Some(label)) if agent == Agent::Claude => format!(
                 "what Claude asked has changed since then and is asked again; the operator's answer \

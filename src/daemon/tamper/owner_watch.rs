@@ -5,6 +5,7 @@
 //! notifications (a renamed parent, a network) may keep a daemon in a place that it no longer owns.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
@@ -87,8 +88,7 @@ impl OwnerWatch {
 /// only where every Claude keeps to them.
 fn hooks_off_of_all(dirs: &ProjectDirs, folders: &ClaudeFolders) -> Option<HooksOff> {
     let all = folders.all();
-    let mut all = all.iter().map(|folder| hooks_off(&dirs.root, folder));
-    hooks_off(&dirs.root, &dirs.root).or_else(|| all.find_map(|off| off))
+    hooks_off(&dirs.root, all.iter().map(PathBuf::as_path))
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ use crate::key::Key;
 use crate::layout::Layout;
 use crate::model::{DeckView, EntryPlace, InboxKind, Level};
 use crate::msg::Msg;
+use crate::notice_bar::hides_front;
 use crate::overlays::{Overlay, Subject};
 use crate::pane::Pane;
 use crate::panes;
@@ -210,6 +211,7 @@ fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
     if event.kind == KeyEventKind::Release {
         return Vec::new();
     }
+    let is_hidden = hides_front(deck);
     // A key press means that the notice has been read, or is in the way.
     deck.notice = None;
     deck.clicked = None;
@@ -217,6 +219,10 @@ fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
     let contexts = deck.contexts();
     let action = deck.keymap.action(&contexts, Key::from_event(&event));
     let is_typing = deck.overlays.last_mut().is_some_and(Overlay::is_typed_into);
+    if is_hidden && (action.is_some() || !is_typing) {
+        // Nobody saw what it would act on. What is typed goes on.
+        return Vec::new();
+    }
     if action.is_none() && event.modifiers.contains(KeyModifiers::ALT) && !is_typing {
         let mut effects = key(deck, KeyCode::Esc.into());
         let modifiers = event.modifiers - KeyModifiers::ALT;

@@ -56,6 +56,35 @@ fn a_notice_is_read_to_its_end_where_the_advice_stands() {
 }
 
 #[test]
+fn a_key_takes_away_the_notice_that_hides_a_card_and_answers_nothing() {
+    let long = "it was refused, and this is one of the reasons; ".repeat(8);
+    let asking = |text: &str, before: &str| {
+        let mut deck = deck_at(asked(), (60, 15));
+        keys(&mut deck, &format!("3<enter>{before}"));
+        update(&mut deck, Msg::Notice(Level::Error, text.to_owned()));
+        deck
+    };
+    let answers = |effects: Vec<Effect>| {
+        let is_answer = |effect: &Effect| matches!(effect, Effect::AnswerApproval { .. });
+        effects.iter().any(is_answer)
+    };
+    let mut hidden = asking(&long, "a");
+    assert_eq!(keys(&mut hidden, "<enter>"), []);
+    let screen = shown(&hidden);
+    assert!(!screen.contains("it was refused"), "{screen}");
+    assert!(answers(keys(&mut hidden, "<enter>")), "it is seen now");
+    // Beside a short one the card is seen.
+    assert!(answers(keys(&mut asking("it was refused", "a"), "<enter>")));
+    // What is typed is not lost, and is not sent unseen.
+    let mut typed = asking(&long, "xwhy");
+    assert_eq!(keys(&mut typed, "<enter>"), []);
+    update(&mut typed, Msg::Notice(Level::Error, long.clone()));
+    keys(&mut typed, "so");
+    let screen = shown(&typed);
+    assert!(screen.contains("whyso"), "{screen}");
+}
+
+#[test]
 fn the_gates_of_a_stale_card_are_told_of_what_an_approval_would_be_of() {
     let mut view = gates_running();
     let on = |view: DeckView, wanted: &str| {

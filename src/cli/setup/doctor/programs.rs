@@ -1,5 +1,6 @@
 //! The checks of the programs that are not ours: both agents, the plugin in one of them, tmux.
 
+use std::env;
 use std::path::Path;
 use std::time::Duration;
 
@@ -112,10 +113,11 @@ pub(super) fn codex_mcp(project: &ProjectContext) -> Option<Check> {
     ))
 }
 
-/// A file that switches Claude's hooks off.
+/// A file that switches the hooks off of a Claude that is started here.
 pub(super) fn hooks(project: &ProjectContext) -> Option<Check> {
     const ID: &str = "hooks";
-    let off = hooks_off(&project.dirs.root, &project.dirs.root)?;
+    let here = env::current_dir().ok();
+    let off = hooks_off(&project.dirs.root, here.as_deref())?;
     let file = off.file.display();
     Some(match off.is_managed {
         true => note(

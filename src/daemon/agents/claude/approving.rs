@@ -223,7 +223,7 @@ impl Decisions {
             };
             match (on.is_told_over, has_run) {
                 (false, _) => self.end_approval(base, on.id, Agent::Claude, how),
-                (true, true) => Self::stop_came_too_late(base, on.id),
+                (true, true) => Self::refusal_came_too_late(base, on.id),
                 (true, false) => {}
             }
         }

@@ -233,11 +233,16 @@ enum HookState {
     Answered,
     /// Answered, and told to stop the turn.
     Stopped,
-    /// It was gone when it was answered, of which nobody has told yet.
-    Missed,
-    /// It is gone behind its answer, which was to stop: with that its request is over. It is kept:
-    /// where Claude had been answered in its own dialog its tool runs on, and says so.
-    LeftStopped,
+    /// It was gone when it was answered, of which nobody has told yet. With the answer its request
+    /// is over.
+    Missed {
+        /// The answer said no.
+        denied: bool,
+    },
+    /// It is gone, and its request is over with an answer that was to stop, or that said no and
+    /// that it did not take. It is kept: where Claude had been answered in its own dialog its tool
+    /// runs on, and says so.
+    LeftDenied,
 }
 
 impl WaitingHook {
@@ -277,9 +282,13 @@ impl WaitingHook {
         matches!(self.state, HookState::Answered)
     }
 
-    /// It is gone, and what it asked is over on the record: it was told to stop.
-    pub(super) fn has_left_stopped(&self) -> bool {
-        matches!(self.state, HookState::LeftStopped)
+    /// It is gone, and what it asked is over on the record: it was told to stop, or did not take a
+    /// refusal.
+    pub(super) fn is_told_over(&self) -> bool {
+        matches!(
+            self.state,
+            HookState::Missed { denied: true } | HookState::LeftDenied
+        )
     }
 
     /// The way to it, once. `stops`: as [`Approvals::take_hook`](super::Approvals::take_hook).
@@ -297,19 +306,23 @@ impl WaitingHook {
         }
     }
 
-    pub(super) fn missed_answer(&mut self) {
-        self.state = HookState::Missed;
+    pub(super) fn missed_answer(&mut self, denied: bool) {
+        self.state = HookState::Missed { denied };
     }
 
     /// It is gone. Whether it was told to stop the turn; `None` where Claude goes on with an answer.
     pub(super) fn leaves(&mut self) -> Option<bool> {
         match self.state {
-            HookState::Waits(_) | HookState::Missed => Some(false),
+            HookState::Waits(_) | HookState::Missed { denied: false } => Some(false),
+            HookState::Missed { denied: true } => {
+                self.state = HookState::LeftDenied;
+                Some(false)
+            }
             HookState::Stopped => {
-                self.state = HookState::LeftStopped;
+                self.state = HookState::LeftDenied;
                 Some(true)
             }
-            HookState::Answered | HookState::LeftStopped => None,
+            HookState::Answered | HookState::LeftDenied => None,
         }
     }
 }

@@ -223,8 +223,8 @@ async fn a_request_that_is_cut_in_the_session_after_it_names_no_entry_with_the_r
 async fn a_refusal_of_what_then_ran_is_on_record_as_too_late() {
     let late = "Claude was answered in its own terminal, and it was done: the operator's answer came \
                 too late, which was decline it";
-    let stop_late = "Claude was answered in its own terminal, and it was done: the operator's stop came \
-                     too late";
+    let stop_late = "Claude was answered in its own terminal, and it was done: the operator's answer \
+                     came too late";
     let stopped = "Claude was told to stop; the operator's answer was stop it";
     for (choice, event, tool_use, end) in [
         ("decline", "PostToolUse", "touch", late),
@@ -413,6 +413,43 @@ async fn what_ended_because_its_hook_was_gone_when_it_was_answered_ends_once() {
         rig.settle().await;
         let wanted = ["claude asked", "human given", "system answered"];
         assert_eq!(rig.steps().await, wanted, "{leaves}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_took_is_on_record_as_such_and_where_the_tool_ran_as_too_late() {
+    let late = "Claude was answered in its own terminal, and it was done: the operator's answer came \
+                too late";
+    for choice in ["decline", "stop"] {
+        let missed = format!("nobody took the operator's answer, which was {choice} it");
+        // What the hook's end tells comes before that of its tool, or behind it.
+        for (leaves, event) in [
+            (true, "PostToolUse"),
+            (false, "PostToolUse"),
+            (true, "PostToolUseFailure"),
+            (true, "Stop"),
+        ] {
+            let mut rig = Rig::fresh().await;
+            let operator = rig.connect(Role::Deck, None, true);
+            let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+            drop(rig.claude_asks(&hook, "k1"));
+            rig.settle().await;
+            let id = rig.only_open();
+            let answered = rig.answer(&operator, &id, choice, None).await;
+            assert_eq!(answered, Err(RefusalCode::NotFound));
+            if leaves {
+                rig.daemon.disconnect(hook.conn);
+            }
+            rig.claude_hook(event, Some("touch")).await;
+            rig.settle().await;
+            let said = rig.folded_steps().into_iter().skip(2);
+            let said: Vec<String> = said.map(|(_, said)| said).collect();
+            let wanted = match event {
+                "PostToolUse" => vec![missed.as_str(), late],
+                _ => vec![missed.as_str()],
+            };
+            assert_eq!(said, wanted, "{choice} {event} {leaves}");
+        }
     }
 }
 
