@@ -11,6 +11,7 @@ use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::agents::nothing_came::never_had;
 use crate::daemon::base::clients::Waiter;
+use crate::daemon::base::recorder::Recorder;
 use crate::daemon::deliveries::envelope::answers;
 use crate::store::ledger::Stored;
 use crate::wire::control::{MessagePage, Reply};
@@ -30,8 +31,14 @@ impl Base {
         let told: BTreeSet<&EntryId> = told.collect();
         for stored in entries {
             let (world, entry) = (self.recorder.world(), &stored.entry);
+            // Who closed something in a turn might have answered it until now.
+            let is_claude_done = matches!(&entry.kind, EntryKind::AgentChanged(changed)
+                if changed.agent == Agent::Claude && !changed.state.is_in_turn());
             let ended = self.clients.take_ended_waiters(|agent, id| {
-                let words = ended_words(world, entry, agent, id);
+                let words = match is_claude_done && agent == Agent::Codex {
+                    true => words_of_ended(&self.recorder, agent, id),
+                    false => ended_words(world, entry, agent, id),
+                };
                 words.filter(|_| !told.contains(id))
             });
             answer_ended(ended);
@@ -56,40 +63,49 @@ impl Base {
     /// What an agent hears that begins to wait for the answer to `id` after the end of that. `None`
     /// unless the record names that end, and nothing is left that may answer.
     pub(super) fn ended_before(&self, agent: Agent, id: &EntryId) -> Option<MessagePage> {
-        let world = self.recorder.world();
-        let asked = self.recorder.stored_of(id).ok().flatten()?;
-        let asked = &asked.entry;
-        // What asks for nothing is never over: its receiver may answer it whenever it likes.
-        let asks = match &asked.kind {
-            EntryKind::Handoff(_) => true,
-            EntryKind::Message(message) => message.require_reply,
-            _ => false,
-        };
-        let receiver = world.agent(asked.receiver()?);
-        let is_receiver_in_turn = receiver.state.is_in_turn() || receiver.unended_turn.is_some();
-        // Its answer may be among them: one that is held, or that is read from disk first.
-        let mut unsettled = world.unsettled.values();
-        let may_come = world.message_under_way(id).is_some()
-            || unsettled.any(|message| message.to == agent && message.seq > asked.seq);
-        if !asks || may_come || asked.source != agent.into() {
-            return None;
-        }
-        let since = self.recorder.recent().iter().rev();
-        let since = since.map(|stored| &stored.entry);
-        let last = since
-            .take_while(|entry| entry.seq > asked.seq)
-            .find_map(|entry| {
-                let is_answer = entry.receiver() == Some(agent) && entry.source != Party::System;
-                if is_answer && answers(entry, id) {
-                    return Some(None);
-                }
-                // Who has closed it may add an answer in the same turn.
-                let is_known = !is_receiver_in_turn || matches!(entry.kind, EntryKind::Delivery(_));
-                let words = ended_words(world, entry, agent, id);
-                words.filter(|_| is_known).map(Some)
-            });
-        last.flatten().map(ended_page)
+        words_of_ended(&self.recorder, agent, id).map(ended_page)
     }
+}
+
+/// The words of [`Base::ended_before`].
+fn words_of_ended<T>(recorder: &Recorder<T>, agent: Agent, id: &EntryId) -> Option<String> {
+    let world = recorder.world();
+    let asked = recorder.stored_of(id).ok().flatten()?;
+    let asked = &asked.entry;
+    // What asks for nothing is never over: its receiver may answer it whenever it likes.
+    let asks = match &asked.kind {
+        EntryKind::Handoff(_) => true,
+        EntryKind::Message(message) => message.require_reply,
+        _ => false,
+    };
+    let to = asked.receiver()?;
+    let receiver = world.agent(to);
+    let is_receiver_in_turn = match to {
+        Agent::Claude => receiver.status(&asked.pair()).state.is_in_turn(),
+        Agent::Codex => receiver.state.is_in_turn() || receiver.unended_turn.is_some(),
+    };
+    // Its answer may be among them: one that is held, or that is read from disk first.
+    let mut unsettled = world.unsettled.values();
+    let may_come = world.message_under_way(id).is_some()
+        || unsettled.any(|message| message.to == agent && message.seq > asked.seq);
+    if !asks || may_come || asked.source != agent.into() {
+        return None;
+    }
+    let since = recorder.recent().iter().rev();
+    let since = since.map(|stored| &stored.entry);
+    let last = since
+        .take_while(|entry| entry.seq > asked.seq)
+        .find_map(|entry| {
+            let is_answer = entry.receiver() == Some(agent) && entry.source != Party::System;
+            if is_answer && answers(entry, id) {
+                return Some(None);
+            }
+            // Who has closed it may add an answer in the same turn.
+            let is_known = !is_receiver_in_turn || matches!(entry.kind, EntryKind::Delivery(_));
+            let words = ended_words(world, entry, agent, id);
+            words.filter(|_| is_known).map(Some)
+        });
+    last.flatten()
 }
 
 fn answer_ended(ended: Vec<(Waiter, String)>) {
@@ -156,11 +172,13 @@ fn ended_words(world: &Snapshot, entry: &Entry, agent: Agent, id: &EntryId) -> O
 
 /// Whether the receiver, of whose pair an entry is, has it in a turn that is not known to have
 /// ended: the one of Codex's, or any of Claude's while it is not acknowledged. Behind that, the one
-/// in which Claude says what the entry has.
+/// in which Claude says what the entry has. Which turn of Claude's proposed what somebody else
+/// decides on is not known: the turn that runs by then may be about anything.
 fn is_at_work(world: &Snapshot, entry: &Entry, receiver: Agent, id: &EntryId) -> bool {
     match (receiver, world.unsettled.get(id)) {
         (Agent::Codex, _) => world.in_turn.contains_key(id),
         (Agent::Claude, Some(message)) => message.is_proven(),
+        (Agent::Claude, None) if entry.source != receiver.into() => false,
         (Agent::Claude, None) => {
             let claude = world.agent(Agent::Claude).status(&entry.pair());
             claude.state.is_in_turn()

@@ -368,6 +368,8 @@ impl Daemon {
             return;
         };
         tracing::info!(jumped_ms, "the machine slept, or its clock was set");
+        let ahead_ms = self.base.clock.wall_ahead_ms();
+        self.deliveries.outbox.clock_is_behind(ahead_ms);
         if jumped_ms < 0 {
             for agent in Agent::ALL {
                 self.limit_input(agent, LimitInput::SetBack);

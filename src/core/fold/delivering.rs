@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Party};
 use crate::entry::{DeliveryRecord, DeliveryResult, Entry, TurnRecord, TurnStatus};
 use crate::id::{EntryId, TurnId};
 use crate::snapshot::{HandoffSnapshot, MessageSnapshot, Snapshot};
@@ -32,7 +32,10 @@ pub(super) fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
         answered_in_turn: carried.is_some_and(|carried| carried.answered_in_turn),
         will_be_sent_again: carried.is_some_and(|carried| carried.will_be_sent_again),
     };
-    message.set_closed_by(carried.and_then(|carried| carried.closed_by.as_ref()));
+    let closed_by = carried.and_then(|carried| carried.closed_by.as_ref());
+    // Somebody else's word does not speak for the operator.
+    let is_believed = |by: &&Party| **by != Party::Human || !world.is_foreign(entry.seq);
+    message.set_closed_by(closed_by.filter(is_believed));
     let id = entry.id.clone();
     let Some(carried) = carried.filter(|carried| carried.settled) else {
         world.unsettled.insert(id, Arc::new(message));

@@ -1,9 +1,11 @@
 //! [`RunningTools`]: the tools that an agent's turn is running, for viewers.
 //!
-//! Held in memory only: none of it is in the record. After a takeover it returns with the next
-//! tool.
+//! Held in memory only: none of it is in the record. After a takeover Claude's are known as before,
+//! and Codex's return with the next tool.
 
 use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
 
 use crate::core::between_words::cut_between_words;
 use crate::core::cut_text::excerpt;
@@ -20,7 +22,8 @@ const SHOWN_CHARS_MAX: usize = 200;
 const LOOKED_AT_CHARS_MAX: usize = 2_000;
 
 /// The tools that have begun and not ended, the latest one last.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(in crate::daemon) struct RunningTools {
     running: VecDeque<(String, ToolStatus)>,
 }
@@ -52,6 +55,15 @@ impl RunningTools {
         let ran = !self.running.is_empty();
         self.running.clear();
         ran
+    }
+
+    /// The same, by a clock that is ahead by so much.
+    pub(in crate::daemon) fn later_by(&self, ahead_ms: i64) -> Self {
+        let mut later = self.clone();
+        for (_, tool) in &mut later.running {
+            tool.since = tool.since.saturating_add(ahead_ms);
+        }
+        later
     }
 
     /// Whether one is known to run.

@@ -56,9 +56,7 @@ impl Clock {
     /// Learns what the machine has slept since it was last asked, and by what its wall clock was set.
     /// By how much the time of others jumps, ms: back, where the clock was set back.
     pub(in crate::daemon) fn catch_up(&mut self) -> Option<i64> {
-        let wall_ms = now_ms();
-        #[cfg(test)]
-        let wall_ms = wall_ms + self.wall_off_ms;
+        let wall_ms = self.now_ms().saturating_add(self.wall_ahead_ms());
         self.catch_up_with(asleep_ms(), wall_ms)
     }
 
@@ -102,6 +100,15 @@ impl Clock {
     pub fn now_ms(self) -> i64 {
         let since = i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX);
         self.wall_ms.saturating_add(since)
+    }
+
+    /// How far the wall clock is ahead of this one, ms. The clock of the process after this one
+    /// starts with the wall: what is left to that is later there by so much.
+    pub(in crate::daemon) fn wall_ahead_ms(self) -> i64 {
+        let wall_ms = now_ms();
+        #[cfg(test)]
+        let wall_ms = wall_ms + self.wall_off_ms;
+        wall_ms.saturating_sub(self.now_ms())
     }
 
     /// When it was, so long ago.

@@ -75,9 +75,11 @@ pub(super) fn check_may_close<T>(
         party => party.title().to_owned(),
     };
     let (id, from) = (&handoff.id, named(&handoff.from));
-    let to = handoff.to.as_ref().map_or_else(String::new, named);
+    // To whom, the record of a version that does not know its receiver says nothing.
+    let to = handoff.to.as_ref().map(|to| format!(" to {}", named(to)));
+    let to = to.unwrap_or_default();
     Err(Refusal::wrong_state(
-        format!("handoff {id} is of {from} to {to}, and what names it would close it"),
+        format!("handoff {id} is of {from}{to}, and what names it would close it"),
         "nothing was recorded; leave the id out, and say in the text what it is about",
     ))
 }

@@ -6,6 +6,7 @@
 //! that the ledger does not prove become ambiguous instead of being sent again.
 
 mod beside_lanes;
+mod on_disk;
 
 use std::sync::Arc;
 
@@ -46,6 +47,8 @@ pub struct Outbox {
     /// Settled messages: their rows are removed before the next write, so that this costs no write
     /// of its own. A start that still finds a row drops it because its message is settled.
     unforgotten: Vec<EntryId>,
+    /// How far the clock of a process that starts now is ahead of this one's, ms.
+    ahead_ms: i64,
     /// The log says that removals wait, and the writer has taken none since.
     is_wait_logged: bool,
     /// How often two agents may answer each other without the operator.
@@ -92,6 +95,7 @@ impl Outbox {
             answered: 0,
             ahead: RowsAhead::default(),
             unforgotten: Vec::new(),
+            ahead_ms: 0,
             is_wait_logged: false,
             answers_max: None,
             was_ambiguous: false,
@@ -228,15 +232,6 @@ impl Outbox {
         self.keep_since_when(rows.collect());
     }
 
-    /// The record does not say since when these wait now.
-    fn keep_since_when(&mut self, rows: Vec<Delivery>) {
-        if !rows.is_empty()
-            && let Err(error) = self.begin(rows)
-        {
-            tracing::warn!(%error, "a start would let expire what has not waited for long");
-        }
-    }
-
     /// Takes a message in that was just recorded.
     pub fn track(&mut self, id: EntryId, message: &MessageSnapshot, now_ms: i64) {
         self.ahead.recorded(&id);
@@ -322,7 +317,7 @@ impl Outbox {
 
     fn begin(&mut self, rows: Vec<Delivery>) -> Result<u64, RowsNotTaken> {
         self.remove_unforgotten()?;
-        let token = self.writer.put(rows)?;
+        let token = self.writer.put(self.on_disk(rows))?;
         self.begun = token;
         Ok(token)
     }
@@ -423,6 +418,7 @@ impl Outbox {
         high_water: Seq,
     ) -> Result<Option<u64>, RowsNotTaken> {
         let rows: Vec<Delivery> = self.backlog.rows().cloned().collect();
+        let rows = self.on_disk(rows);
         self.begun = self.writer.rebuild(dirs, rows, high_water)?;
         self.unforgotten.clear();
         self.ahead.clear();

@@ -1,6 +1,7 @@
 //! How the loop ends when another process is to take over. It accepts no more commands; work in
 //! progress is recorded; the Codex adapter releases what runs.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
@@ -10,8 +11,9 @@ use tokio::time::{Instant, timeout};
 use super::{CarriedClaudes, CarriedState, LoopState, Replacement};
 use crate::adapters::codex::passed::Passed;
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::Outcome;
+use crate::core::delivery::{ClaudeInput, ClaudeSetting, Outcome};
 use crate::core::entry::LifecycleEvent;
+use crate::core::id::RuntimeSession;
 use crate::daemon::agents::claude_lane::CarriedPair;
 use crate::daemon::base::clients::Wants;
 use crate::daemon::base::recorder::GONE_HINT;
@@ -153,8 +155,11 @@ impl Daemon {
     }
 
     fn leave_to_next(&mut self) {
+        self.answered_claudes_go_on();
+        let backlog = self.deliveries.outbox.backlog();
+        let ahead_ms = self.base.clock.wall_ahead_ms();
         let claudes = CarriedClaudes {
-            pairs: self.agents.claude.carried(self.deliveries.outbox.backlog()),
+            pairs: self.agents.claude.carried(backlog, ahead_ms),
             processes: self.agents.claude_processes.carried(),
         };
         self.base.operations.takeover_mut().begin(claudes);
@@ -168,6 +173,24 @@ impl Daemon {
             fault: None,
         });
         self.release_codex();
+    }
+
+    /// What a hook with an answer of the operator's tells when it leaves is so already: here it
+    /// leaves after what is carried was collected. The next process records it.
+    fn answered_claudes_go_on(&mut self) {
+        let conns = self.base.clients.iter().map(|(conn, _)| conn);
+        let approvals = &self.decisions.approvals;
+        let answered = conns.filter_map(|conn| approvals.answered_by(conn).cloned());
+        let answered: BTreeSet<RuntimeSession> = answered.collect();
+        let (claude, now_ms) = (&mut self.agents.claude, self.base.clock.now_ms());
+        for pair in answered {
+            let setting = ClaudeSetting {
+                is_here: self.base.clients.is_claude_of(&pair),
+                is_limited: self.agents.limits.is_active(Agent::Claude),
+            };
+            claude.hear(&pair, ClaudeInput::Answered, setting);
+            claude.answered(&pair, now_ms);
+        }
     }
 
     /// Asks the adapter to let go, once it has what was to be handed over: the rows say that an
@@ -193,7 +216,8 @@ impl Daemon {
         let is_settled =
             self.deliveries.is_settled(&self.base) && !self.base.recorder.has_unwritten();
         let takeover = self.base.operations.takeover_mut();
-        let claudes = takeover.take_claudes();
+        let mut claudes = takeover.take_claudes();
+        self.agents.claude.tell_given_since(&mut claudes.pairs);
         let codex = takeover.take_passed(is_settled)?;
         Some(LoopState {
             codex,

@@ -34,7 +34,7 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::adapters::codex::passed::{Passed, PassedText};
@@ -113,8 +113,18 @@ pub(in crate::daemon) struct CarriedState {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(in crate::daemon) struct CarriedClaudes {
+    /// One that cannot be read, because a newer process wrote it, is as if nothing was known of it.
+    #[serde(deserialize_with = "readable")]
     pub(in crate::daemon) pairs: Vec<CarriedPair>,
     pub(in crate::daemon) processes: Vec<(u32, ClaudeProcess)>,
+}
+
+fn readable<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<CarriedPair>, D::Error> {
+    let pairs = Vec::<serde_json::Value>::deserialize(from)?;
+    let pairs = pairs.into_iter();
+    Ok(pairs
+        .filter_map(|pair| serde_json::from_value(pair).ok())
+        .collect())
 }
 
 /// The listeners, in use.

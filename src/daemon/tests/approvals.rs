@@ -984,3 +984,24 @@ async fn a_helper_thread_of_codexs_that_waits_is_counted_beside_what_is_recorded
     }
     assert!(rig.requests.try_recv().is_err(), "nothing was answered");
 }
+
+#[tokio::test]
+async fn a_claude_whose_hook_has_the_answer_goes_on_at_the_next_process() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    rig.claude_hook("UserPromptSubmit", None).await;
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let waiting = rig.claude_asks(&hook, "k1");
+    rig.settle().await;
+    let state = rig.daemon.status().agents.claude.state;
+    assert_eq!(state, AgentState::Waiting);
+    let id = rig.only_open();
+    assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+    waiting.await.unwrap().unwrap();
+    // It has not left yet.
+    let known = rig.leave().await;
+    let left = serde_json::to_value(&known.loop_state.known.claudes.pairs).unwrap();
+    assert_eq!(left[0]["claude"]["state"], "busy");
+}

@@ -9,7 +9,7 @@ use super::taken_back::in_codexs_queue;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{DeliveryResult, EntryKind, NoteKind};
+use crate::core::entry::{DeliveryResult, EntryKind, Handoff, NoteKind};
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{Command, GetMessagesParams, NoteParams, Reply, Role};
@@ -220,4 +220,29 @@ async fn a_daemon_that_died_behind_a_compaction_leaves_it_to_the_next_one_withou
     let mut rig = Rig::start(&place).await;
     rig.settle().await;
     assert_eq!(rig.became(&order), taken_back("Codex", "Claude"));
+}
+
+#[tokio::test]
+async fn a_handoff_of_which_the_record_does_not_say_to_whom_is_refused_without_that() {
+    let mut rig = Rig::fresh().await;
+    let recorder = &mut rig.daemon.base.recorder;
+    let handoff = Handoff {
+        reason: String::new(),
+        context_refs: Vec::new(),
+        on_busy: OnBusy::Queue,
+        handles: Vec::new(),
+    };
+    let (by, kind) = (Agent::Claude.into(), EntryKind::Handoff(handoff));
+    let entry = recorder.entry(by, None, kind, "review it", None);
+    let id = entry.id.clone();
+    recorder.append(vec![entry], Box::new(|_, _| {}));
+    rig.settle().await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let closes = Command::AppendNote(NoteParams {
+        handles: vec![id.clone()],
+        ..NoteParams::new(Agent::Codex, NoteKind::Done, "reviewed")
+    });
+    let refusal = rig.call(&codex, closes).await.unwrap_err();
+    let said = format!("handoff {id} is of Claude, and what names it would close it");
+    assert_eq!(refusal.message, said);
 }

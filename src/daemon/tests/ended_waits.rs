@@ -3,7 +3,7 @@
 use super::commands::{acked, change_queue, fetched, wait_messages};
 use super::compact::{hand_off, note};
 use super::nothing_came::{begun, question, told};
-use super::proposals::approve;
+use super::proposals::{approve, proposed_as};
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::Agent;
@@ -340,11 +340,52 @@ async fn a_wait_goes_on_in_the_turn_in_which_claude_acknowledges_it_and_closes_i
         }
         // Once the turn is over, none does.
         rig.call(&hooks, hook("Stop")).await.unwrap();
+        rig.settle().await;
         let mut later = rig.ask(&codex, wait());
         rig.settle().await;
-        let ended = page(later.try_recv().unwrap()).ended.unwrap();
-        assert!(ended.contains("Claude closed it"), "{ended}");
+        for wait in [&mut waiting, &mut later] {
+            let ended = page(wait.try_recv().unwrap()).ended.unwrap();
+            assert!(ended.contains("Claude closed it"), "{ended}");
+        }
     }
+}
+
+#[tokio::test]
+async fn a_turn_of_claude_about_something_else_holds_up_no_wait_that_an_approval_ends() {
+    const CLAUDE: u32 = 7_000_000;
+    let mut rig = Rig::fresh().await;
+    let claude = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let hook = |event: &str| {
+        Command::Hook(HookParams {
+            event: event.into(),
+            claude_pid: Some(CLAUDE),
+            ..HookParams::default()
+        })
+    };
+    let handed = rig.newest(&codex, hand_off(Agent::Codex, "review it"));
+    let handed = handed.await;
+    rig.call(&hooks, hook("UserPromptSubmit")).await.unwrap();
+    for said in [
+        fetched(Agent::Claude, vec![handed.clone()]),
+        acked(Agent::Claude, vec![handed.clone()]),
+    ] {
+        rig.call(&claude, said).await.unwrap();
+    }
+    let proposal = proposed_as(&mut rig, &claude, "reviewed", vec![handed.clone()], None).await;
+    for event in ["Stop", "UserPromptSubmit"] {
+        rig.call(&hooks, hook(event)).await.unwrap();
+    }
+    let wait = wait_messages(Agent::Codex, Some(handed.clone()), 50_000);
+    let mut waiting = rig.ask(&codex, wait);
+    rig.settle().await;
+    assert!(waiting.try_recv().is_err());
+    let approved = approve(&mut rig, &proposal, None, None);
+    rig.settle().await;
+    approved.await.unwrap().unwrap();
+    let ended = page(waiting.try_recv().unwrap()).ended.unwrap();
+    assert!(ended.contains("your operator closed it"), "{ended}");
 }
 
 #[tokio::test]

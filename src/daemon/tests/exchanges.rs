@@ -209,13 +209,15 @@ async fn what_an_earlier_version_recorded_without_the_persons_prompts_is_not_cou
 }
 
 #[tokio::test]
-async fn what_was_let_go_waits_as_long_as_anything_over_a_restart_too() {
+async fn what_was_let_go_waits_as_long_as_anything_over_a_restart_and_a_sleep_too() {
     const EXPIRY_MS: i64 = 60_000;
+    const NIGHT_MS: i64 = 8 * 60 * 60_000;
     let place = Place::new();
     let mut talk = Talk::new(Rig::with_codex(&place).await).await;
     talk.hang_bell().await;
     let held = talk.goes_round().await;
     talk.expires_after(EXPIRY_MS);
+    talk.rig.daemon.base.clock.sleep(NIGHT_MS);
     talk.rig.later(EXPIRY_MS + 1_000).await;
     assert!(talk.waits(&held.message));
     talk.release(&held.message).await;
@@ -225,6 +227,8 @@ async fn what_was_let_go_waits_as_long_as_anything_over_a_restart_too() {
     drop(talk);
 
     let mut talk = Talk::new(Rig::with_codex(&place).await).await;
+    // Its clock starts with the wall.
+    talk.rig.daemon.base.clock.pass(NIGHT_MS);
     talk.hang_bell().await;
     talk.expires_after(EXPIRY_MS);
     talk.rig.later(EXPIRY_MS + 2_000).await;

@@ -15,7 +15,7 @@ use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
     ClearParams, Command, CompactParams, GetMessagesParams, HandoffParams, HookParams,
-    Notification, RefusalCode, Reply, Role, SendParams,
+    Notification, RefusalCode, Reply, Role, SendParams, ToolBeginsParams,
 };
 
 fn wait(agent: Agent) -> Command {
@@ -363,4 +363,106 @@ async fn it_is_not_left_while_a_session_is_being_ended_or_deleted() {
         ended.await.unwrap().unwrap();
         drop(rig.leave().await);
     }
+}
+
+#[tokio::test]
+async fn the_times_of_claude_go_by_the_clock_of_the_next_process_over_a_sleep() {
+    const NIGHT_MS: i64 = 8 * 60 * 60_000;
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let [_bridge, mut bell] = claude_comes(&mut rig).await;
+    let hooks = rig.connect(Role::Hook, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    for event in ["UserPromptSubmit", "PreCompact"] {
+        rig.call(&hooks, hook(event)).await.unwrap();
+    }
+    rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    assert_eq!(rings(&mut bell), 1);
+    rig.daemon.base.clock.sleep(NIGHT_MS);
+    let known = rig.leave().await;
+    let left = serde_json::to_value(&known.loop_state.known.claudes.pairs).unwrap();
+    let rung_ms = left[0]["rung"][0]["atMs"].as_i64().unwrap();
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    // It starts with the wall.
+    rig.daemon.base.clock.pass(NIGHT_MS);
+    let now_ms = rig.daemon.base.clock.now_ms();
+    assert!((0..60_000).contains(&(now_ms - rung_ms)), "{rung_ms}");
+    assert!(rig.daemon.agents.claude.is_compacting(now_ms));
+    let [_bridge, mut bell] = claude_comes(&mut rig).await;
+    assert_eq!(rings(&mut bell), 0);
+}
+
+#[tokio::test]
+async fn a_turn_that_fails_at_the_next_process_is_heard_of_though_the_clock_was_set_back() {
+    const HOUR_MS: i64 = 60 * 60_000;
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let _claude = claude_comes(&mut rig).await;
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.call(&hooks, hook("UserPromptSubmit")).await.unwrap();
+    rig.daemon.base.clock.set_wall(-HOUR_MS);
+    let known = rig.leave().await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    rig.daemon.base.clock.pass(-HOUR_MS);
+    let _claude = claude_comes(&mut rig).await;
+    assert_eq!(rig.daemon.status().agents.claude.state, AgentState::Busy);
+    let hooks = rig.connect(Role::Hook, None, false);
+    let failed = HookParams {
+        event: "StopFailure".into(),
+        claude_pid: Some(std::process::id()),
+        asked_ago_ms: Some(0),
+        ..HookParams::default()
+    };
+    rig.call(&hooks, Command::Hook(failed)).await.unwrap();
+    assert_eq!(rig.daemon.status().agents.claude.state, AgentState::Idle);
+}
+
+#[tokio::test]
+async fn another_client_that_leaves_takes_nothing_of_a_claude_that_is_waited_for() {
+    let place = Place::new();
+    let known = claude_waits(&place).await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    let another = rig.connect(Role::Claude, Some(7_000_000), false);
+    rig.daemon.disconnect(another.conn);
+    rig.settle().await;
+    let shown = |rig: &Rig| rig.daemon.status().agents.claude.state;
+    assert_eq!(shown(&rig), AgentState::Waiting);
+    let processes = &rig.daemon.agents.claude_processes;
+    assert!(processes.runs_hooks(std::process::id()));
+    // One that does not come is away.
+    rig.later(3_100).await;
+    assert_eq!(shown(&rig), AgentState::Offline);
+}
+
+#[tokio::test]
+async fn a_tool_that_runs_makes_a_turn_silent_for_longer_at_the_next_process_too() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let _claude = claude_comes(&mut rig).await;
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.call(&hooks, hook("UserPromptSubmit")).await.unwrap();
+    let begins = Command::ToolBegins(ToolBeginsParams {
+        claude_pid: Some(std::process::id()),
+        tool_use_id: "toolu_1".to_owned(),
+        tool: "Agent".to_owned(),
+        ..ToolBeginsParams::default()
+    });
+    rig.call(&hooks, begins).await.unwrap();
+    let known = rig.leave().await;
+    let mut rig = Rig::start_after(&place, Some(known)).await;
+    let _claude = claude_comes(&mut rig).await;
+    let shown = |rig: &Rig| rig.daemon.status().agents.claude;
+    assert_eq!(shown(&rig).silence.unwrap().suspect_after_seconds, 1_800);
+    rig.later(1_250_000).await;
+    assert_eq!(shown(&rig).state, AgentState::Busy);
+    let hooks = rig.connect(Role::Hook, None, false);
+    let ended = HookParams {
+        event: "PostToolUse".into(),
+        claude_pid: Some(std::process::id()),
+        tool_use_id: Some("toolu_1".to_owned()),
+        ..HookParams::default()
+    };
+    rig.call(&hooks, Command::Hook(ended)).await.unwrap();
+    rig.later(1_250_000).await;
+    assert_eq!(shown(&rig).state, AgentState::Stale);
 }

@@ -127,3 +127,14 @@ async fn another_form_and_missing_descriptors_are_refused() {
     assert!(matches!(error, TakeoverError::Text(_)), "{error}");
     assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
 }
+
+#[test]
+fn a_claude_of_which_a_newer_process_says_what_is_not_known_here_is_as_if_it_was_not_known() {
+    let left = serde_json::json!({"pairs": [
+        {"pair": "main", "claude": {"state": "dreaming", "pid": 7}},
+        {"pair": "second", "claude": {"state": "busy", "pid": 8, "dreams": true}},
+    ]});
+    let claudes: CarriedClaudes = serde_json::from_value(left).unwrap();
+    let pids: Vec<u32> = claudes.pairs.iter().map(CarriedPair::pid).collect();
+    assert_eq!(pids, [8]);
+}

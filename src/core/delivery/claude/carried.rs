@@ -37,19 +37,30 @@ impl CarriedClaude {
     pub fn pid(&self) -> u32 {
         self.pid
     }
+
+    /// Takes what this very Claude is known to have by now: a proof may come while its clients are
+    /// sent away already.
+    pub fn has_by_now(&mut self, claude: &ClaudeState) {
+        if claude.now.pid == Some(self.pid) {
+            self.given.clone_from(&claude.given);
+            self.cut_off.clone_from(&claude.cut_off);
+        }
+    }
 }
 
 impl ClaudeState {
-    /// What the next process gets; `None` where no Claude is here that could be known again.
-    pub fn carried(&self) -> Option<CarriedClaude> {
+    /// What the next process gets, whose clock is ahead of this one's by so much; `None` where no
+    /// Claude is here that could be known again.
+    pub fn carried(&self, ahead_ms: i64) -> Option<CarriedClaude> {
         let pid = self.now.pid.filter(|_| self.now.state.is_attached())?;
+        let since = self.compacts_since;
         Some(CarriedClaude {
             state: self.now.state,
             pid,
             why: self.now.why.clone(),
             is_in_turn: self.is_in_turn,
             waits_for_helper: self.dialog == ClaudeDialog::OfHelper,
-            compacts_since: self.compacts_since,
+            compacts_since: since.map(|since_ms| since_ms.saturating_add(ahead_ms)),
             asking_helpers: self.asking_helpers.clone(),
             given: self.given.clone(),
             cut_off: self.cut_off.clone(),
@@ -59,6 +70,11 @@ impl ClaudeState {
     /// Neither its bridge nor its doorbell has come to this process.
     pub fn is_away(&self) -> bool {
         self.is_recalled || self.now.state == AgentState::Offline
+    }
+
+    /// The process before this one knew it, and it is waited for.
+    pub fn is_recalled(&self) -> bool {
+        self.is_recalled
     }
 
     /// Takes on what the previous process knew. Its record says that nobody is here, until this

@@ -6,13 +6,13 @@ use crate::delivery::Backlog;
 use crate::delivery::offer::Offer;
 
 impl Ladder {
-    /// What the next process gets.
-    pub fn rung_for(&self, backlog: &Backlog) -> Vec<RungMessage> {
+    /// What the next process gets, whose clock is ahead of this one's by so much.
+    pub fn rung_for(&self, backlog: &Backlog, ahead_ms: i64) -> Vec<RungMessage> {
         let rung = self.waiting(backlog).filter_map(|row| {
             let offer = backlog.offer(&row.id).filter(|offer| offer.is_rung())?;
             Some(RungMessage {
                 id: row.id.clone(),
-                at_ms: offer.at_ms,
+                at_ms: offer.at_ms.saturating_add(ahead_ms),
                 is_second: offer.is_second,
                 turn_began: offer.turn_began,
             })

@@ -390,7 +390,7 @@ fn the_ladder_hears_how_a_turn_ended_and_what_stands_around_that() {
 
 /// What the next process makes of what this one knows.
 fn next(claude: &ClaudeState) -> (ClaudeState, Vec<ClaudeStep>) {
-    let carried = serde_json::to_string(&claude.carried().unwrap()).unwrap();
+    let carried = serde_json::to_string(&claude.carried(0).unwrap()).unwrap();
     let carried = serde_json::from_str(&carried).unwrap();
     let mut next = ClaudeState::default();
     let claude = Box::new(carried);
@@ -448,7 +448,28 @@ fn what_is_told_before_a_recalled_claude_comes_counts_and_another_ones_turn_does
     away.apply(ClaudeInput::StaysAway, AWAY);
     assert_eq!(away.now().state, AgentState::Offline);
     assert!(!away.is_in_turn());
-    assert_eq!(away.carried(), None);
+    assert_eq!(away.carried(0), None);
     // It is not waited for.
     assert_eq!(claude.apply(ClaudeInput::StaysAway, HERE), []);
+}
+
+#[test]
+fn what_is_proven_while_the_process_leaves_is_known_to_the_next_of_that_very_claude() {
+    let mut claude = attached();
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    let left = claude.carried(0).unwrap();
+    let ids = vec![EntryId::new("m1")];
+    hear(&mut claude, ClaudeInput::Given { ids: ids.clone() });
+    let mut another = ClaudeState::default();
+    hear(&mut another, ClaudeInput::Attached { pid: Some(8) });
+    for (of, died) in [(&claude, ids), (&another, Vec::new())] {
+        let mut left = left.clone();
+        left.has_by_now(of);
+        let mut next = ClaudeState::default();
+        let claude = Box::new(left);
+        next.apply(ClaudeInput::Recalled { claude }, AWAY);
+        let why = "rate_limit".to_owned();
+        let steps = next.apply(ClaudeInput::Failed { limited: true, why }, AWAY);
+        assert!(steps.contains(&ClaudeStep::Died(died)), "{steps:?}");
+    }
 }

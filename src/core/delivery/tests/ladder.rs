@@ -917,7 +917,7 @@ fn the_next_process_does_not_ring_again_for_what_was_rung_for_and_rings_for_anot
     ] {
         let mut way = Way::new(DeliveryMode::Auto, true);
         way.send();
-        let rung = way.ladder.rung_for(&way.backlog);
+        let rung = way.ladder.rung_for(&way.backlog, 0);
         assert_eq!(rung.len(), 1);
         way.ladder = Ladder::new(RuntimeSession::default(), LadderTimeouts::default(), false);
         way.backlog = Backlog::default();

@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 use crate::agent::{Agent, Party};
 use crate::entry::{Entry, SENT_AGAIN};
 use crate::fold::fold;
-use crate::id::EntryId;
+use crate::id::{EntryId, Seq};
 use crate::snapshot::{RECENT_MAX, Snapshot};
 use crate::wire::line::parse;
 
@@ -229,4 +229,27 @@ fn what_is_to_be_sent_again_is_marked_until_it_is_or_its_sender_knows() {
     assert_eq!(record.cut_off(), ["a", "b"]);
     let to = record.0.unsettled[&EntryId::new("system")].to;
     assert_eq!(Party::Agent(to), Party::Agent(Agent::Claude));
+}
+
+#[test]
+fn somebody_elses_word_that_the_operator_closed_a_message_is_not_believed() {
+    let said = json!({"schema": "v1", "id": "m", "timestamp": 1, "sessionId": "s", "seq": 1,
+        "type": "message", "content": "a text", "source": "claude", "target": "codex",
+        "kind": {"onBusy": "queue", "requireReply": true}});
+    for (foreign_through, closed_by, is_believed) in [
+        (0, Party::Human, true),
+        (1, Party::Human, false),
+        (1, Party::Agent(Agent::Claude), true),
+    ] {
+        let mut entry = read(&said);
+        let carried = json!({"sessionId": "before", "seq": 1, "closedBy": closed_by});
+        entry.carried = serde_json::from_value(carried).unwrap();
+        let mut world = Snapshot {
+            foreign_through: Seq(foreign_through),
+            ..Snapshot::default()
+        };
+        fold(&mut world, &entry);
+        let message = &world.unsettled[&entry.id];
+        assert_eq!(message.closed_by(), is_believed.then_some(closed_by));
+    }
 }

@@ -62,6 +62,7 @@ impl Daemon {
             if self.base.clients.is_kept_for(&pair, carried.pid()) {
                 let (claude, ladder) = self.agents.claude.recall(carried);
                 self.claude_hears(&pair, claude);
+                self.agents.watch_claudes_tools(&mut self.base, &pair);
                 self.tell_ladder(&pair, ladder);
             }
         }
@@ -80,15 +81,18 @@ impl Daemon {
             self.hang_bell(pair);
         }
         let of_claude = gone.hello.role == Role::Claude || gone.doorbell;
-        if of_claude && !self.base.clients.is_claude_here() {
+        let clients = &self.base.clients;
+        if of_claude && !clients.is_claude_here() && !clients.keeps_places() {
             self.agents.claude_processes.all_left();
         }
         if of_claude && !self.base.clients.is_claude_of(pair) {
             self.agents.leave_claudes_turn(&mut self.base, pair);
             self.decisions.end_claude_approvals(&mut self.base, pair);
             // A daemon that stops sends its clients away; they may work on with the next one, which
-            // learns from the record whose turn it is.
-            if !self.base.operations.is_stopping() {
+            // learns from the record whose turn it is. One that is waited for was not this client.
+            let claude = self.agents.claude.state(pair);
+            let is_awaited = claude.is_some_and(ClaudeState::is_recalled);
+            if !is_awaited && !self.base.operations.is_stopping() {
                 self.claude_hears(pair, ClaudeInput::Gone);
             }
             self.base.clients.status_changed();

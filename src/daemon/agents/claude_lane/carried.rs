@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::ClaudeLane;
 use crate::core::delivery::{Backlog, CarriedClaude, ClaudeInput, LadderInput, RungMessage};
 use crate::core::id::RuntimeSession;
+use crate::daemon::agents::running_tools::RunningTools;
 
 /// What goes on from one process to the next.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -21,6 +22,9 @@ pub(in crate::daemon) struct CarriedPair {
     asked_about: Option<String>,
     #[serde(default)]
     rung: Vec<RungMessage>,
+    /// What its turn runs.
+    #[serde(default)]
+    tools: RunningTools,
 }
 
 impl CarriedPair {
@@ -36,19 +40,31 @@ impl CarriedPair {
 }
 
 impl ClaudeLane {
-    /// What the next process gets: of each Claude that is here.
-    pub(in crate::daemon) fn carried(&self, backlog: &Backlog) -> Vec<CarriedPair> {
+    /// What the next process gets, whose clock is ahead of this one's by so much: of each Claude
+    /// that is here.
+    pub(in crate::daemon) fn carried(&self, backlog: &Backlog, ahead_ms: i64) -> Vec<CarriedPair> {
+        let there = |at_ms: i64| at_ms.saturating_add(ahead_ms);
         let carried = self.pairs.iter().filter_map(|(name, pair)| {
             Some(CarriedPair {
                 pair: name.clone(),
-                claude: pair.state.carried()?,
-                prompted_ms: pair.prompted_ms,
-                answered_ms: pair.answered_ms,
+                claude: pair.state.carried(ahead_ms)?,
+                prompted_ms: pair.prompted_ms.map(there),
+                answered_ms: pair.answered_ms.map(there),
                 asked_about: pair.asked_about.clone(),
-                rung: pair.ladder.rung_for(backlog),
+                rung: pair.ladder.rung_for(backlog, ahead_ms),
+                tools: pair.turn.tools_of_next(ahead_ms),
             })
         });
         carried.collect()
+    }
+
+    /// What Claudes are known to have been given since it was collected what the next process gets.
+    pub(in crate::daemon) fn tell_given_since(&self, carried: &mut [CarriedPair]) {
+        for pair in carried {
+            if let Some(state) = self.state(&pair.pair) {
+                pair.claude.has_by_now(state);
+            }
+        }
     }
 
     /// Takes on what the previous process knew of a Claude, and says what its state and its ladder
@@ -58,6 +74,7 @@ impl ClaudeLane {
         pair.prompted_ms = carried.prompted_ms;
         pair.answered_ms = carried.answered_ms;
         pair.asked_about = carried.asked_about;
+        pair.turn.goes_on(carried.tools);
         let claude = Box::new(carried.claude);
         let rung = carried.rung;
         (

@@ -109,6 +109,16 @@ impl ShownClaude {
         self.words.clone()
     }
 
+    /// The tools that run, for the next process, whose clock is ahead of this one's by so much.
+    pub(super) fn tools_of_next(&self, ahead_ms: i64) -> RunningTools {
+        self.tools.later_by(ahead_ms)
+    }
+
+    /// The turn of the process before goes on, with these tools.
+    pub(super) fn goes_on(&mut self, tools: RunningTools) {
+        self.tools = tools;
+    }
+
     /// The tool that began last, of those that run.
     pub(in crate::daemon) fn tool(&self) -> Option<ToolStatus> {
         self.tools.latest()

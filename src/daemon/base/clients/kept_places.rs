@@ -29,6 +29,11 @@ impl Clients {
         self.kept.insert(pair, KeptPlace { claude, until_ms });
     }
 
+    /// Whether a Claude of before the daemon's start is waited for.
+    pub fn keeps_places(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
     /// Whether the place of a pair is kept for another Claude.
     pub fn is_kept_for_another(&self, pair: &RuntimeSession, process: Option<u32>) -> bool {
         let kept = self.kept.get(pair);
