@@ -29,7 +29,7 @@ impl Clients {
         self.kept.insert(pair, KeptPlace { claude, until_ms });
     }
 
-    /// Whether a Claude of before the daemon's start is waited for.
+    /// Whether a place is kept for a Claude that was here before the daemon started.
     pub fn keeps_places(&self) -> bool {
         !self.kept.is_empty()
     }
