@@ -84,6 +84,7 @@ impl Daemon {
         for (pair, heir) in self.base.clients.free_places(now_ms) {
             self.place_is_free(&pair, heir);
             self.claude_hears(&pair, ClaudeInput::StaysAway);
+            self.forget_left_claudes();
             self.base.clients.status_changed();
         }
         for lost in self.base.clients.probes_due(now_ms) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::owners::Base;
 use super::reply::answer;
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{Entry, EntryKind, NoteKind};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, NoteKind};
 use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::agents::nothing_came::never_had;
@@ -31,9 +31,17 @@ impl Base {
         let told: BTreeSet<&EntryId> = told.collect();
         for stored in entries {
             let (world, entry) = (self.recorder.world(), &stored.entry);
-            // Who closed something in a turn might have answered it until now.
-            let is_claude_done = matches!(&entry.kind, EntryKind::AgentChanged(changed)
-                if changed.agent == Agent::Claude && !changed.state.is_in_turn());
+            // Who closed something in a turn might have answered it until now, or until what was
+            // read in the turn is known.
+            let is_claude_done = match &entry.kind {
+                EntryKind::AgentChanged(changed) => {
+                    changed.agent == Agent::Claude && !changed.state.is_in_turn()
+                }
+                EntryKind::Delivery(record) => {
+                    record.to == Agent::Claude && record.result == DeliveryResult::Acknowledged
+                }
+                _ => false,
+            };
             let ended = self.clients.take_ended_waiters(|agent, id| {
                 let words = match is_claude_done && agent == Agent::Codex {
                     true => words_of_ended(&self.recorder, agent, id),
@@ -87,7 +95,9 @@ fn words_of_ended<T>(recorder: &Recorder<T>, agent: Agent, id: &EntryId) -> Opti
     // Its answer may be among them: one that is held, or that is read from disk first.
     let mut unsettled = world.unsettled.values();
     let may_come = world.message_under_way(id).is_some()
-        || unsettled.any(|message| message.to == agent && message.seq > asked.seq);
+        || unsettled.any(|message| {
+            message.to == agent && message.from == to.into() && message.seq > asked.seq
+        });
     if !asks || may_come || asked.source != agent.into() {
         return None;
     }

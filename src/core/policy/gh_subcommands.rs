@@ -104,6 +104,16 @@ pub(super) fn gh_subcommand(arguments: &[ShellWord]) -> (SubcommandUse, String) 
     (found, format!("{group} {verb}").trim_end().to_owned())
 }
 
+/// Options of `gh api` with a value, which send nothing.
+const TAKE_VALUE: [&str; 6] = [
+    "--cache",
+    "--header",
+    "--hostname",
+    "--jq",
+    "--preview",
+    "--template",
+];
+
 /// A request that only gets reads; one with fields is a `POST` unless it says another method.
 fn api(arguments: &[ShellWord]) -> SubcommandUse {
     if arguments.get(1).is_some_and(|it| it.text == "graphql") {
@@ -123,8 +133,16 @@ fn api(arguments: &[ShellWord]) -> SubcommandUse {
             _ if short == "XGET" || word == "--method=GET" => gets = true,
             _ if short.starts_with('X') || word.starts_with("--method") => return Writes,
             _ if short.starts_with(['f', 'F']) => sends = true,
-            // Behind these stands their value.
+            // The next word is their value, whatever it looks like.
+            _ if ["H", "p", "q", "t"].contains(&short) || TAKE_VALUE.contains(&word) => {
+                rest.next();
+            }
+            // Or what stands behind them in the same word.
             _ if short.starts_with(['H', 'p', 'q', 't']) => {}
+            "--input" => {
+                rest.next();
+                sends = true;
+            }
             _ if short.contains(['X', 'f', 'F']) => return Writes,
             _ => {
                 let fields = ["--field", "--raw-field", "--input"];

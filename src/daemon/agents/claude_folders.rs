@@ -45,6 +45,11 @@ impl ClaudeFolders {
         lock(&self.of).remove(&conn);
     }
 
+    /// Whether a bridge said this folder, and it was not refused.
+    pub(in crate::daemon) fn looks_in(&self, folder: &str) -> bool {
+        lock(&self.of).values().any(|it| it == Path::new(folder))
+    }
+
     /// Each folder once.
     pub(in crate::daemon) fn all(&self) -> BTreeSet<PathBuf> {
         lock(&self.of).values().cloned().collect()
@@ -73,6 +78,7 @@ mod tests {
             came(&format!("/p/{n}"));
         }
         assert_eq!(folders.all().len(), 64);
+        assert!(folders.looks_in("/p/1") && !folders.looks_in("/p/79"));
         came("/p/80");
         assert_eq!(folders.all().len(), 64);
         // One that is looked at already takes no place.

@@ -229,7 +229,9 @@ impl ClaudeProcesses {
             if let Some(off) = off.filter(|off| off.is_managed || !hello.keeps_hooks) {
                 return off.clone().into();
             }
-            let may_be_off = hello.folder_unnamed && !hello.keeps_hooks;
+            let is_unseen = |folder: &String| !self.folders.looks_in(folder);
+            let may_be_off = !hello.keeps_hooks
+                && (hello.folder_unnamed || hello.folder.as_ref().is_some_and(is_unseen));
             if may_be_off || !hello.agent_pid.is_some_and(|claude| self.is_judged(claude)) {
                 return ClaudeHooks::NotSeen;
             }

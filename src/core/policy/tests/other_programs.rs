@@ -62,6 +62,14 @@ pub(super) const OTHER_PROGRAMS: &[(char, &str)] = &[
     ('w', "gh api -yX DELETE repos/o/r/git/refs/heads/x"),
     ('r', "gh api -i repos/o/r/pulls -q.files -H 'X-F: f'"),
     ('r', "gh api -iXGET search/issues -f q=x"),
+    (
+        'w',
+        "gh api -t -XGET -f base=main -f head=x repos/o/r/merges",
+    ),
+    ('w', "gh api --template -XGET -f base=main repos/o/r/merges"),
+    ('w', "gh api --input -XGET repos/o/r/merges"),
+    ('w', "gh api repos/o/r/merges -f base=main -q -XGET"),
+    ('r', "gh api repos/o/r/pulls --jq -f"),
     // Its aliases.
     ('?', "gh myalias list"),
     ('?', "gh myalias"),

@@ -81,18 +81,18 @@ impl Daemon {
             self.hang_bell(pair);
         }
         let of_claude = gone.hello.role == Role::Claude || gone.doorbell;
-        let clients = &self.base.clients;
-        if of_claude && !clients.is_claude_here() && !clients.keeps_places() {
-            self.agents.claude_processes.all_left();
+        if of_claude {
+            self.forget_left_claudes();
         }
-        if of_claude && !self.base.clients.is_claude_of(pair) {
+        // One that is waited for was not this client.
+        let claude = self.agents.claude.state(pair);
+        let is_awaited = claude.is_some_and(ClaudeState::is_recalled);
+        if of_claude && !is_awaited && !self.base.clients.is_claude_of(pair) {
             self.agents.leave_claudes_turn(&mut self.base, pair);
             self.decisions.end_claude_approvals(&mut self.base, pair);
             // A daemon that stops sends its clients away; they may work on with the next one, which
-            // learns from the record whose turn it is. One that is waited for was not this client.
-            let claude = self.agents.claude.state(pair);
-            let is_awaited = claude.is_some_and(ClaudeState::is_recalled);
-            if !is_awaited && !self.base.operations.is_stopping() {
+            // learns from the record whose turn it is.
+            if !self.base.operations.is_stopping() {
                 self.claude_hears(pair, ClaudeInput::Gone);
             }
             self.base.clients.status_changed();
@@ -104,6 +104,14 @@ impl Daemon {
             self.look_whether_ended(pair.clone(), process, Duration::ZERO);
         }
         self.agents.say_silence(&mut self.base);
+    }
+
+    /// Nothing counts of Claude's processes once none is here, or may come back.
+    pub(in crate::daemon) fn forget_left_claudes(&mut self) {
+        let clients = &self.base.clients;
+        if !clients.is_claude_here() && !clients.keeps_places() {
+            self.agents.claude_processes.all_left();
+        }
     }
 
     /// A Claude of which nobody was connected any more was looked at.

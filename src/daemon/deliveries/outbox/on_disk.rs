@@ -2,7 +2,7 @@
 //! follow.
 
 use super::Outbox;
-use crate::core::delivery::{Delivery, DeliveryState};
+use crate::core::delivery::Delivery;
 
 impl Outbox {
     /// The machine slept, or its clock was set: the clock of a process that starts now is ahead of
@@ -20,10 +20,9 @@ impl Outbox {
         }
     }
 
-    /// As they are written. Only of what waits it counts since when.
+    /// As they are written.
     pub(super) fn on_disk(&self, mut rows: Vec<Delivery>) -> Vec<Delivery> {
-        let waiting = |row: &&mut Delivery| row.state == DeliveryState::Queued;
-        for row in rows.iter_mut().filter(waiting) {
+        for row in &mut rows {
             row.changed_ms = row.changed_ms.saturating_add(self.ahead_ms);
         }
         rows
