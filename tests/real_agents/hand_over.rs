@@ -6,15 +6,16 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::pair::attached_codex;
+use crate::pair::{attached_codex, wait_attached};
 use crate::support::child::{is_alive, run};
+use crate::support::claude_home;
 use crate::support::codex_home;
 use crate::support::hand_over::{
     LockWatch, Tidy, agents, another_daemon, end_daemon, expect_sound, leave, of_type, pid, status,
     stay, successor,
 };
 use crate::support::mcp::McpClient;
-use crate::support::model_request::hears;
+use crate::support::model_request::{hears, says, tool_said};
 use crate::support::operator::Operator;
 use crate::support::pair::Pair;
 use crate::support::panes::wait_for_state;
@@ -260,6 +261,55 @@ fn a_turn_of_codex_goes_on_when_the_daemon_is_replaced() {
             daemon.child().try_exit()
         });
     });
+}
+
+/// Claude tells nothing while its command runs: what the process before knew has to go along.
+#[test]
+fn a_claude_in_a_command_is_at_work_for_the_process_that_goes_on_too() {
+    let Some(pair) = Pair::new() else { return };
+    let _tidy = Tidy(&pair.project);
+    let project = &pair.project;
+    let settings = json!({"permissions": {"allow": ["Bash"]}});
+    std::fs::write(pair.claude_home.settings(), settings.to_string()).unwrap();
+    let mut daemon = pair.daemon();
+    let mut operator = Operator::connect(project);
+    let waits = "touch began.txt; while [ ! -e go.txt ]; do sleep 0.05; done; echo went on";
+    pair.messages
+        .when(says("wait for the file"))
+        .once()
+        .reply(Reply::shell(waits));
+    pair.messages
+        .when(tool_said("went on"))
+        .once()
+        .reply(Reply::text("It went on."));
+    let launch = pair.ctxrelay(["claude", "--permission-mode", "default"]);
+    let mut claude = Pty::spawn(&launch).labelled("claude");
+    claude.wait_for_text(claude_home::COMPOSER);
+    wait_attached(&pair);
+    claude.submit("wait for the file");
+    let began = project.root().join("began.txt");
+    wait_until("the command to begin", timeout(), || {
+        began.exists().then_some(())
+    });
+    assert_eq!(agents(&pair)["claude"]["state"], "busy");
+    let before = pid(&status(project));
+
+    operator.hand_over(env!("CARGO_BIN_EXE_ctxrelay")).unwrap();
+
+    wait_until("the end of the process before", timeout(), || {
+        daemon.child().try_exit()
+    });
+    another_daemon(project, before);
+    expect_back_soon(project);
+    assert_eq!(agents(&pair)["claude"]["state"], "busy");
+    std::fs::write(project.root().join("go.txt"), "").unwrap();
+    claude.wait_for_text("It went on.");
+    pair.wait_status("an idle Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
+    });
+    expect_sound(project);
+    drop(claude);
+    end_daemon(project);
 }
 
 #[test]
